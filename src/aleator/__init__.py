@@ -1,0 +1,43 @@
+"""Aleator: representations without labels and without augmentations.
+
+>>> import numpy as np
+>>> from aleator import LFR
+>>> X = np.random.default_rng(0).normal(size=(64, 5))
+>>> LFR(epochs=2, embedding_dim=8, random_state=0).fit_transform(X).shape
+(64, 8)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["LFR", "load", "diversity", "losses", "networks", "__version__"]
+
+if TYPE_CHECKING:
+    from aleator import diversity, losses, networks
+    from aleator.estimators import LFR
+    from aleator.modelfiles import load
+
+# torch and scikit-learn take seconds to import, so a name pulls them in when it is first used.
+_HOMES = {
+    "LFR": "aleator.estimators",
+    "load": "aleator.modelfiles",
+    "diversity": "aleator.diversity",
+    "losses": "aleator.losses",
+    "networks": "aleator.networks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'aleator' has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    value = home if _HOMES[name] == f"aleator.{name}" else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,237 @@
+"""The scikit-learn face that every method shares: fit, transform, save."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from torch import Tensor
+
+from aleator.inputs import Door
+from aleator.parameters import refuse_not_stored
+from aleator.training.devices import free_memory, resolve_device, resolve_precision
+from aleator.training.embedding import embed
+from aleator.training.engine import Engine, Rounds
+from aleator.training.method import INPUT, Method
+from aleator.training.optimizers import OptimizerSettings
+from aleator.training.plan import ColumnNeed, Plan, place_columns, usable
+from aleator.training.progress import Progress
+from aleator.training.sampler import Sampler
+
+# Capturing a step costs about as much as running this many of them.
+_STEPS_WORTH_A_GRAPH = 50
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Independent seeds, so that changing one part of a run leaves the others' draws alone."""
+
+    encoder: int
+    projectors: int
+    predictors: int
+    order: int
+    noise: int
+
+    @classmethod
+    def drawn_from(cls, random_state: Any) -> Seeds:
+        """Seeds from what scikit-learn accepts as `random_state`."""
+        root = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        return cls(*(int(seed) for seed in np.random.SeedSequence(root).generate_state(5)))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A method made ready to train, and how to read off what it has learnt."""
+
+    method: Method
+    learnt: Callable[[], dict[str, Any]]
+
+
+class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What LFR and its rivals have in common; a subclass drafts its method.
+
+    Nothing is stored on the estimator before training has succeeded.
+    """
+
+    modality: Any
+    preprocessing: Any
+    epochs: Any
+    steps: Any
+    batch_size: Any
+    optimizer: Any
+    learning_rate: Any
+    predictor_learning_rate: Any
+    betas: Any
+    momentum: Any
+    weight_decay: Any
+    schedule: Any
+    warmup_epochs: Any
+    device: Any
+    precision: Any
+    memory_limit: Any
+    progress: Any
+    random_state: Any
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _draft(self, door: Door, data: Tensor, sampler: Sampler, seeds: Seeds) -> Draft:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_order: Any = None) -> Self:
+        """Learn a representation of `X` (labels are ignored).
+
+        `sample_order`: one row of sample indices for every pass over the data, in the order of
+        the passes (for LFR: an encoder pass, then its predictor passes, and again). It takes the
+        place of shuffling and makes a run checkable from outside.
+        """
+        refuse_not_stored(self.get_params(deep=False))
+        self._check_parameters()
+        device = resolve_device(self.device)
+        precision = resolve_precision(self.precision, device)
+        name = type(self).__name__
+        door, columns = Door.opened_by(X, self.modality, self.preprocessing, asker=name)
+        data = torch.from_numpy(columns)
+        seeds = Seeds.drawn_from(self.random_state)
+        sampler = Sampler(len(data), seeds.order, _checked_order(sample_order, len(data)))
+        draft = self._draft(door, data, sampler, seeds)
+        engine = Engine(
+            draft.method,
+            data,
+            plan=self._plan(draft.method, data, sampler, device, precision),
+            sampler=sampler,
+            rounds=self._rounds(),
+            optimizer=self._optimizer_settings(),
+            schedule=self.schedule,
+            warmup_rounds=self.warmup_epochs,
+            noise_seed=seeds.noise,
+        )
+        with Progress(name, engine.total_steps, shown=bool(self.progress)) as progress:
+            engine.train(progress)
+        for module in draft.method.modules.values():
+            module.to("cpu", memory_format=torch.contiguous_format).eval()
+        learnt = {**draft.learnt(), "history_": engine.history, "plan_": engine.plan}
+        self._keep(X, door, learnt)
+        if engine.interrupted:
+            warnings.warn(
+                f"training was interrupted after {len(engine.history)} passes over the data; "
+                f"{name} keeps what it has learnt so far and can be used",
+                stacklevel=2,
+            )
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Embed `X`: one row of float32 a sample."""
+        check_is_fitted(self)
+        _check_feature_names(self, X, reset=False)
+        rows = self.door_.admit(X)
+        device = resolve_device(self.device)
+        return embed(self.encoder_, rows, device, resolve_precision(self.precision, device))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator into the folder `path`: weights and a description.
+
+        Read it back with `aleator.load`. An older model in the folder is replaced in one stroke.
+        """
+        from aleator.modelfiles import save
+
+        save(self, path)
+
+    def _keep(self, X: Any, door: Door, learnt: dict[str, Any]) -> None:
+        _check_feature_names(self, X, reset=True)
+        self.door_ = door
+        self.n_features_in_ = int(np.shape(X)[1])
+        for name, value in learnt.items():
+            setattr(self, name, value)
+
+    def _rounds(self) -> Rounds:
+        if self.steps is not None:
+            return Rounds(int(self.steps), by_steps=True)
+        return Rounds(int(self.epochs))
+
+    def _optimizer_settings(self) -> OptimizerSettings:
+        heads_rate = self.predictor_learning_rate
+        if heads_rate is None:
+            heads_rate = self.learning_rate
+        return OptimizerSettings(
+            self.optimizer,
+            {"encoder": float(self.learning_rate), "predictor": float(heads_rate)},
+            (float(self.betas[0]), float(self.betas[1])),
+            float(self.momentum),
+            float(self.weight_decay),
+        )
+
+    def _plan(
+        self, method: Method, data: Tensor, sampler: Sampler, device: torch.device, precision: str
+    ) -> Plan:
+        rounds = self._rounds()
+        reads = {INPUT: 0, **{column.name: 0 for column in method.derived}}
+        for phase in method.phases:
+            for name in phase.columns:
+                reads[name] += phase.repeats
+        for column in method.derived:
+            reads[column.source] += 0 if column.fixed else 1
+        needs = [ColumnNeed(INPUT, len(data), tuple(data.shape[1:]), reads[INPUT], derived=False)]
+        needs += [
+            ColumnNeed(
+                column.name,
+                len(data),
+                column.row_shape,
+                reads[column.name],
+                derived=True,
+                # An encoder that changes at every step would make a cache of embeddings stale.
+                never_kept=rounds.by_steps and not column.fixed,
+            )
+            for column in method.derived
+        ]
+        limit = self.memory_limit
+        if limit is None:
+            limit = usable(free_memory(device))
+        on_host = device.type == "cpu"
+        host_limit = None if on_host else usable(free_memory(torch.device("cpu")))
+        batch_size = min(self.batch_size, sampler.length)
+        steps = rounds.count * (1 if rounds.by_steps else math.ceil(sampler.length / batch_size))
+        return Plan(
+            device=str(device),
+            precision=precision,
+            graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH,
+            batch_size=batch_size,
+            placements=place_columns(needs, limit, host_limit),
+            device_limit=limit,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_dim_  # type: ignore[attr-defined, no-any-return]
+
+
+def _checked_order(sample_order: Any, rows: int) -> Tensor | None:
+    if sample_order is None:
+        return None
+    order = np.asarray(sample_order)
+    if order.ndim != 2 or order.size == 0 or order.dtype.kind not in "iu":
+        raise ValueError(
+            "sample_order must be a table of whole numbers, one row of sample indices for every "
+            f"pass over the data; got an array of shape {order.shape} and type {order.dtype}"
+        )
+    if order.min() < 0 or order.max() >= rows:
+        raise ValueError(
+            f"sample_order names samples from {order.min()} to {order.max()}, "
+            f"but X has rows 0 to {rows - 1}"
+        )
+    return torch.from_numpy(np.array(order, dtype=np.int64))

@@ -1,0 +1,5 @@
+"""The door: anything a user holds becomes columns of float32, or one clear sentence."""
+
+from aleator.inputs.door import Door
+
+__all__ = ["Door"]

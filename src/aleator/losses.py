@@ -1,0 +1,172 @@
+"""Losses between what a head predicts and what it should have predicted.
+
+Pure functions of tensors. Every pairwise loss takes `m × d` or `K × m × d` inputs (K heads at
+once), computes in float32 or better whatever the surrounding precision, and returns a scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+_SMALLEST_NORM = 1e-12
+
+PairLoss = Callable[[Tensor, Tensor], Tensor]
+
+
+def unit_rows(rows: Tensor) -> Tensor:
+    """Scale every row (last axis) to length one; a row of zeros stays zero.
+
+    >>> unit_rows(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    return F.normalize(_full_precision(rows), dim=-1, eps=_SMALLEST_NORM)
+
+
+def batchwise_barlow_twins(
+    prediction: Tensor, target: Tensor, off_diagonal_weight: float = 0.01
+) -> Tensor:
+    """Batch-wise Barlow Twins (equation 5 of the LFR paper).
+
+    With `c[i, j]` the cosine between target `i` and prediction `j`, the loss is
+    `sum_i (1 - c[i, i])² + off_diagonal_weight · sum_{i ≠ j} c[i, j]²`: summed over rows, averaged
+    over the K heads.
+
+    >>> rows = torch.eye(3)
+    >>> batchwise_barlow_twins(rows, rows).item()
+    0.0
+    >>> batchwise_barlow_twins(-rows, rows).item()
+    12.0
+    """
+    _require_same_shape(prediction, target)
+    return bbt_to_unit_target(prediction, unit_rows(target), off_diagonal_weight)
+
+
+def bbt_to_unit_target(
+    prediction: Tensor, unit_target: Tensor, off_diagonal_weight: float = 0.01
+) -> Tensor:
+    """`batchwise_barlow_twins` for a target whose rows have length one already.
+
+    >>> bbt_to_unit_target(2 * torch.eye(2), torch.eye(2)).item()
+    0.0
+    """
+    prediction, unit_target = _full_precision(prediction), _full_precision(unit_target)
+    if prediction.ndim == 2:
+        prediction, unit_target = prediction[None], unit_target[None]
+    with torch.autocast(prediction.device.type, enabled=False):
+        return _BatchwiseBarlowTwins.apply(prediction, unit_target, off_diagonal_weight)
+
+
+def nt_xent(view1: Tensor, view2: Tensor, temperature: float) -> Tensor:
+    """SimCLR's contrastive loss: every row's partner among all other rows of both views.
+
+    Averaged over the 2m rows. Chen et al., A simple framework for contrastive learning (2020).
+
+    >>> view = torch.eye(2)
+    >>> round(nt_xent(view, view, temperature=1.0).item(), 4)  # log(e + 1 + 1) - 1
+    0.5514
+    """
+    _require_same_shape(view1, view2)
+    rows = unit_rows(torch.cat([view1, view2], dim=-2))
+    with torch.autocast(rows.device.type, enabled=False):
+        similarity = rows @ rows.transpose(-1, -2) / temperature
+    count = rows.shape[-2]
+    itself = torch.eye(count, dtype=torch.bool, device=rows.device)
+    similarity = similarity.masked_fill(itself, float("-inf"))
+    partner = torch.arange(count, device=rows.device).roll(count // 2)
+    return _cross_entropy(similarity, partner)
+
+
+def info_nce(prediction: Tensor, target: Tensor, temperature: float = 0.1) -> Tensor:
+    """Find each prediction's own target among the targets of the batch, by cosine.
+
+    >>> round(info_nce(torch.eye(2), torch.eye(2), temperature=1.0).item(), 4)  # log(1 + 1/e)
+    0.3133
+    """
+    _require_same_shape(prediction, target)
+    with torch.autocast(prediction.device.type, enabled=False):
+        cosines = unit_rows(prediction) @ unit_rows(target).transpose(-1, -2)
+    own = torch.arange(cosines.shape[-1], device=cosines.device)
+    return _cross_entropy(cosines / temperature, own)
+
+
+def cosine_distance(prediction: Tensor, target: Tensor) -> Tensor:
+    """One minus the cosine between each prediction and its target, averaged.
+
+    >>> cosine_distance(torch.eye(2), -torch.eye(2)).item()
+    2.0
+    """
+    _require_same_shape(prediction, target)
+    return 1 - (unit_rows(prediction) * unit_rows(target)).sum(-1).mean()
+
+
+def mean_squared_error(prediction: Tensor, target: Tensor) -> Tensor:
+    """Mean of the squared differences.
+
+    >>> mean_squared_error(torch.zeros(2, 2), torch.ones(2, 2)).item()
+    1.0
+    """
+    _require_same_shape(prediction, target)
+    return F.mse_loss(_full_precision(prediction), _full_precision(target))
+
+
+class _BatchwiseBarlowTwins(torch.autograd.Function):
+    """The loss with its gradient written out: a third of the kernels that autograd would launch.
+
+    Small batches are bound by the number of kernels, and the gradient comes nearly free: with
+    `g = dL/dc`, the gradient of a prediction p of length |p| and direction u is
+    `(gᵀ target - u (u · gᵀ target)) / |p|`, and `u_j · (gᵀ target)_j = sum_i g_ij c_ij`.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, prediction: Tensor, target: Tensor, weight: float
+    ) -> Tensor:
+        heads = prediction.shape[0]
+        length = torch.linalg.vector_norm(prediction, dim=-1).clamp_min_(_SMALLEST_NORM)
+        cosine = torch.bmm(target, prediction.transpose(1, 2)).div_(length[:, None, :])
+        own = cosine.diagonal(dim1=1, dim2=2)
+        shortfall = 1 - own
+        loss = weight * cosine.square().sum() + (shortfall.square() - weight * own.square()).sum()
+        slope = cosine * (2 * weight / heads)
+        slope.diagonal(dim1=1, dim2=2).copy_(shortfall * (-2 / heads))
+        ctx.save_for_backward(prediction, target, length, cosine, slope)
+        return loss / heads
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(  # type: ignore[override]
+        ctx: Any, outer: Tensor
+    ) -> tuple[Tensor | None, Tensor | None, None]:
+        prediction, target, length, cosine, slope = ctx.saved_tensors
+        for_prediction = for_target = None
+        with torch.autocast(prediction.device.type, enabled=False):
+            scaled = slope * (outer / length)[:, None, :]
+            if ctx.needs_input_grad[0]:
+                along = (scaled * cosine).sum(1).div_(length)
+                for_prediction = torch.bmm(scaled.transpose(1, 2), target)
+                for_prediction.addcmul_(prediction, along[:, :, None], value=-1)
+            if ctx.needs_input_grad[1]:
+                for_target = torch.bmm(scaled, prediction)
+        return for_prediction, for_target, None
+
+
+def _full_precision(values: Tensor) -> Tensor:
+    return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values
+
+
+def _cross_entropy(scores: Tensor, right: Tensor) -> Tensor:
+    flat = scores.reshape(-1, scores.shape[-1])
+    return F.cross_entropy(flat, right.repeat(flat.shape[0] // len(right)))
+
+
+def _require_same_shape(first: Tensor, second: Tensor) -> None:
+    if first.shape != second.shape or first.ndim not in (2, 3):
+        raise ValueError(
+            "a loss needs two tensors of one shape, m × d or K × m × d; "
+            f"got {tuple(first.shape)} and {tuple(second.shape)}"
+        )

@@ -1,0 +1,1 @@
+"""One readable file a method: what it trains, what it reads, its loss."""

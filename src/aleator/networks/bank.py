@@ -1,0 +1,162 @@
+"""K heads of one architecture run as one: a product for all of them instead of K.
+
+A bank takes `m × e` and puts out `m × K × d`. Heads made of linear layers, batch normalisation and
+elementwise functions are stacked; anything else runs head by head.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from aleator.networks.shapes import as_rows
+
+_ELEMENTWISE = (
+    nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.LeakyReLU, nn.ELU, nn.Identity, nn.Dropout,
+)  # fmt: skip
+
+
+class HeadBank(nn.Module):
+    """K heads side by side.
+
+    >>> bank = HeadBank([nn.Linear(8, 4) for _ in range(3)])
+    >>> bank(torch.zeros(5, 8)).shape
+    torch.Size([5, 3, 4])
+    >>> [type(head).__name__ for head in bank.separate()]
+    ['Linear', 'Linear', 'Linear']
+    """
+
+    def __init__(self, heads: Sequence[nn.Module]) -> None:
+        super().__init__()
+        # Kept out of the module tree: these are the mould into which `separate` pours weights.
+        self._mould = tuple(copy.deepcopy(head) for head in heads)
+        chains = [_chain(head) for head in heads]
+        self.batched = all(_same_layers(chains[0], chain) for chain in chains)
+        self.parts: nn.ModuleList
+        if self.batched:
+            self.parts = nn.ModuleList(
+                _stacked([chain[i] for chain in chains]) for i in range(len(chains[0]))
+            )
+        else:
+            self.parts = nn.ModuleList(copy.deepcopy(head) for head in heads)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """All heads' outputs for the same rows."""
+        if not self.batched:
+            return torch.stack([as_rows(head(rows)) for head in self.parts], dim=1)
+        out = rows
+        for part in self.parts:
+            out = part(out)
+        return out
+
+    def separate(self) -> list[nn.Module]:
+        """The heads as modules of their own, with the bank's present weights."""
+        heads = [copy.deepcopy(head) for head in self._mould]
+        if not self.batched:
+            for head, part in zip(heads, self.parts, strict=True):
+                head.load_state_dict(part.state_dict())
+            return heads
+        for k, head in enumerate(heads):
+            for layer, part in zip(_chain(head), self.parts, strict=True):
+                state = {name: value[k] for name, value in part.state_dict().items()}
+                layer.load_state_dict(state)
+        return heads
+
+
+class _LinearBank(nn.Module):
+    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+        super().__init__()
+        self.weight = _stack([layer.weight for layer in layers])
+        self.bias = None if layers[0].bias is None else _stack([layer.bias for layer in layers])
+
+    def forward(self, x: Tensor) -> Tensor:
+        heads, width, _ = self.weight.shape
+        if x.ndim == 2:  # the same rows for every head: one tall product
+            bias = None if self.bias is None else self.bias.flatten()
+            return F.linear(x, self.weight.flatten(0, 1), bias).unflatten(1, (heads, width))
+        x, weight = x.transpose(0, 1), self.weight.transpose(1, 2)
+        if self.bias is None:
+            return torch.bmm(x, weight).transpose(0, 1)
+        return torch.baddbmm(self.bias[:, None], x, weight).transpose(0, 1)
+
+
+class _BatchNormBank(nn.Module):
+    """Normalising K heads of width h is normalising one layer of width K · h."""
+
+    def __init__(self, layers: Sequence[nn.BatchNorm1d]) -> None:
+        super().__init__()
+        self.eps, self.momentum = layers[0].eps, layers[0].momentum
+        self.weight = self.bias = None
+        if layers[0].affine:
+            self.weight = _stack([layer.weight for layer in layers])
+            self.bias = _stack([layer.bias for layer in layers])
+        for name, _ in layers[0].named_buffers():
+            self.register_buffer(name, torch.stack([layer.get_buffer(name) for layer in layers]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean, var = (getattr(self, f"running_{what}", None) for what in ("mean", "var"))
+        if self.training and mean is not None:
+            self.num_batches_tracked += 1
+        out = F.batch_norm(
+            x.flatten(1),
+            None if mean is None else mean.flatten(),
+            None if var is None else var.flatten(),
+            None if self.weight is None else self.weight.flatten(),
+            None if self.bias is None else self.bias.flatten(),
+            self.training or mean is None,
+            self.momentum,
+            self.eps,
+        )
+        return out.unflatten(1, x.shape[1:])
+
+
+def normalises_batches(module: nn.Module) -> bool:
+    """Whether a module in training mode needs more than one row at a time.
+
+    >>> normalises_batches(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+    True
+    """
+    kinds = (nn.modules.batchnorm._BatchNorm, _BatchNormBank)
+    return any(isinstance(part, kinds) for part in module.modules())
+
+
+def _stack(tensors: Sequence[Tensor]) -> nn.Parameter:
+    stacked = torch.stack([tensor.detach() for tensor in tensors])
+    return nn.Parameter(stacked, requires_grad=tensors[0].requires_grad)
+
+
+def _stacked(layers: Sequence[nn.Module]) -> nn.Module:
+    first = layers[0]
+    if isinstance(first, nn.Linear):
+        return _LinearBank(layers)  # type: ignore[arg-type]
+    if isinstance(first, nn.BatchNorm1d):
+        return _BatchNormBank(layers)  # type: ignore[arg-type]
+    return copy.deepcopy(first)
+
+
+def _chain(head: nn.Module) -> list[nn.Module]:
+    """The layers of a head in order; a head of another make is a chain of one."""
+    if type(head) is not nn.Sequential:
+        return [head]
+    return [layer for part in head for layer in _chain(part)]
+
+
+def _same_layers(first: Sequence[nn.Module], other: Sequence[nn.Module]) -> bool:
+    return len(first) == len(other) and all(
+        _stackable(a) and repr(a) == repr(b) and _frozen(a) == _frozen(b)
+        for a, b in zip(first, other, strict=True)
+    )
+
+
+def _stackable(layer: nn.Module) -> bool:
+    if type(layer) is nn.BatchNorm1d:
+        return layer.momentum is not None
+    return type(layer) is nn.Linear or type(layer) in _ELEMENTWISE
+
+
+def _frozen(layer: nn.Module) -> list[bool]:
+    return [parameter.requires_grad for parameter in layer.parameters()]

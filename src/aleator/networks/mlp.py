@@ -1,0 +1,41 @@
+"""Perceptrons: the encoder and projectors of tables, and the predictors of every modality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from torch import nn
+
+
+def mlp(input_shape: Sequence[int], output_dim: int, *, layers: int, hidden: int = 256) -> nn.Module:
+    """A ReLU network of `layers` linear layers.
+
+    >>> mlp((10,), 8, layers=2, hidden=16)
+    Sequential(
+      (0): Flatten(start_dim=1, end_dim=-1)
+      (1): Linear(in_features=10, out_features=16, bias=True)
+      (2): ReLU()
+      (3): Linear(in_features=16, out_features=8, bias=True)
+    )
+    """
+    widths = [math.prod(input_shape), *[hidden] * (layers - 1), output_dim]
+    parts: list[nn.Module] = [nn.Flatten()]
+    for before, after in zip(widths, widths[1:], strict=False):
+        parts += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*parts[:-1])
+
+
+def mlp_predictor(input_dim: int, output_dim: int, *, layers: int = 2, hidden: int = 256) -> nn.Module:
+    """A predictor of `layers` linear layers, normalised over the batch between them.
+
+    >>> [type(layer).__name__ for layer in mlp_predictor(64, 64)]
+    ['Linear', 'BatchNorm1d', 'ReLU', 'Linear']
+    """
+    parts: list[nn.Module] = []
+    width = input_dim
+    for _ in range(layers - 1):
+        # The normalisation that follows has an offset of its own.
+        parts += [nn.Linear(width, hidden, bias=False), nn.BatchNorm1d(hidden), nn.ReLU()]
+        width = hidden
+    return nn.Sequential(*parts, nn.Linear(width, output_dim))

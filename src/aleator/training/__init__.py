@@ -1,0 +1,1 @@
+"""Plan and engine: one loop trains every method."""
