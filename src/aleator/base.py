@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable
@@ -18,17 +17,14 @@ from torch import Tensor
 
 from aleator.inputs import Door
 from aleator.parameters import refuse_not_stored
-from aleator.training.devices import free_memory, resolve_device, resolve_precision
+from aleator.training.devices import resolve_device, resolve_precision
 from aleator.training.embedding import embed
-from aleator.training.engine import Engine, Rounds
+from aleator.training.engine import Engine
 from aleator.training.method import INPUT, Method
 from aleator.training.optimizers import OptimizerSettings
-from aleator.training.plan import ColumnNeed, Plan, place_columns, usable
+from aleator.training.plan import Rounds, make_plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler
-
-# Capturing a step costs about as much as running this many of them.
-_STEPS_WORTH_A_GRAPH = 50
 
 
 @dataclass(frozen=True)
@@ -104,10 +100,21 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         seeds = Seeds.drawn_from(self.random_state)
         sampler = Sampler(len(data), seeds.order, _checked_order(sample_order, len(data)))
         draft = self._draft(door, data, sampler, seeds)
+        leaves = {INPUT: data}
+        plan = make_plan(
+            draft.method,
+            leaves,
+            self._rounds(),
+            rows_a_pass=sampler.length,
+            batch_size=self.batch_size,
+            device=device,
+            precision=precision,
+            memory_limit=self.memory_limit,
+        )
         engine = Engine(
             draft.method,
-            data,
-            plan=self._plan(draft.method, data, sampler, device, precision),
+            leaves,
+            plan=plan,
             sampler=sampler,
             rounds=self._rounds(),
             optimizer=self._optimizer_settings(),
@@ -168,45 +175,6 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             (float(self.betas[0]), float(self.betas[1])),
             float(self.momentum),
             float(self.weight_decay),
-        )
-
-    def _plan(
-        self, method: Method, data: Tensor, sampler: Sampler, device: torch.device, precision: str
-    ) -> Plan:
-        rounds = self._rounds()
-        reads = {INPUT: 0, **{column.name: 0 for column in method.derived}}
-        for phase in method.phases:
-            for name in phase.columns:
-                reads[name] += phase.repeats
-        for column in method.derived:
-            reads[column.source] += 0 if column.fixed else 1
-        needs = [ColumnNeed(INPUT, len(data), tuple(data.shape[1:]), reads[INPUT], derived=False)]
-        needs += [
-            ColumnNeed(
-                column.name,
-                len(data),
-                column.row_shape,
-                reads[column.name],
-                derived=True,
-                # An encoder that changes at every step would make a cache of embeddings stale.
-                never_kept=rounds.by_steps and not column.fixed,
-            )
-            for column in method.derived
-        ]
-        limit = self.memory_limit
-        if limit is None:
-            limit = usable(free_memory(device))
-        on_host = device.type == "cpu"
-        host_limit = None if on_host else usable(free_memory(torch.device("cpu")))
-        batch_size = min(self.batch_size, sampler.length)
-        steps = rounds.count * (1 if rounds.by_steps else math.ceil(sampler.length / batch_size))
-        return Plan(
-            device=str(device),
-            precision=precision,
-            graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH,
-            batch_size=batch_size,
-            placements=place_columns(needs, limit, host_limit),
-            device_limit=limit,
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -115,11 +115,10 @@ def mean_squared_error(prediction: Tensor, target: Tensor) -> Tensor:
 
 
 class _BatchwiseBarlowTwins(torch.autograd.Function):
-    """The loss with its gradient written out: a third of the kernels that autograd would launch.
+    """The loss with its gradient written out: half the kernels that autograd would launch.
 
-    Small batches are bound by the number of kernels, and the gradient comes nearly free: with
-    `g = dL/dc`, the gradient of a prediction p of length |p| and direction u is
-    `(gᵀ target - u (u · gᵀ target)) / |p|`, and `u_j · (gᵀ target)_j = sum_i g_ij c_ij`.
+    Small batches are bound by the number of kernels. With `g` the gradient of a prediction's
+    direction u, that of the prediction itself is `(g - u (u · g)) / length`.
     """
 
     @staticmethod
@@ -127,14 +126,16 @@ class _BatchwiseBarlowTwins(torch.autograd.Function):
         ctx: Any, prediction: Tensor, target: Tensor, weight: float
     ) -> Tensor:
         heads = prediction.shape[0]
-        length = torch.linalg.vector_norm(prediction, dim=-1).clamp_min_(_SMALLEST_NORM)
-        cosine = torch.bmm(target, prediction.transpose(1, 2)).div_(length[:, None, :])
+        length = torch.linalg.vector_norm(prediction, dim=-1, keepdim=True)
+        length = length.clamp_min_(_SMALLEST_NORM)
+        direction = prediction / length
+        cosine = torch.bmm(target, direction.transpose(1, 2))
         own = cosine.diagonal(dim1=1, dim2=2)
         shortfall = 1 - own
         loss = weight * cosine.square().sum() + (shortfall.square() - weight * own.square()).sum()
         slope = cosine * (2 * weight / heads)
         slope.diagonal(dim1=1, dim2=2).copy_(shortfall * (-2 / heads))
-        ctx.save_for_backward(prediction, target, length, cosine, slope)
+        ctx.save_for_backward(direction, target, length, slope)
         return loss / heads
 
     @staticmethod
@@ -142,16 +143,16 @@ class _BatchwiseBarlowTwins(torch.autograd.Function):
     def backward(  # type: ignore[override]
         ctx: Any, outer: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None]:
-        prediction, target, length, cosine, slope = ctx.saved_tensors
+        direction, target, length, slope = ctx.saved_tensors
+        slope = slope * outer
         for_prediction = for_target = None
-        with torch.autocast(prediction.device.type, enabled=False):
-            scaled = slope * (outer / length)[:, None, :]
+        with torch.autocast(direction.device.type, enabled=False):
             if ctx.needs_input_grad[0]:
-                along = (scaled * cosine).sum(1).div_(length)
-                for_prediction = torch.bmm(scaled.transpose(1, 2), target)
-                for_prediction.addcmul_(prediction, along[:, :, None], value=-1)
+                turn = torch.bmm(slope.transpose(1, 2), target)
+                along = (direction * turn).sum(-1, keepdim=True)
+                for_prediction = turn.addcmul_(direction, along, value=-1).div_(length)
             if ctx.needs_input_grad[1]:
-                for_target = torch.bmm(scaled, prediction)
+                for_target = torch.bmm(slope, direction)
         return for_prediction, for_target, None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
 
-from aleator.training.method import INPUT, Derived
+from aleator.training.method import Derived
 from aleator.training.plan import DEVICE, HOST, Plan
 
 # Rows are pushed through a network in pieces of about this many input numbers.
@@ -125,20 +125,21 @@ class ColumnStore:
 
     def __init__(
         self,
-        data: Tensor,
+        leaves: Mapping[str, Tensor],
         derived: Sequence[Derived],
         plan: Plan,
         device: torch.device,
         networks_run: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        self._rows = len(data)
+        self._rows = len(next(iter(leaves.values())))
         self._networks_run = networks_run
         self._derived = {column.name: column for column in derived}
-        self._piece = rows_a_piece(data[0].numel(), device)
-        source: Resident | Staged = (
-            Resident(data.to(device)) if plan.where(INPUT) == DEVICE else Staged(data, device)
-        )
-        self._columns: dict[str, Resident | Staged | Recomputed] = {INPUT: source}
+        self._piece = {name: rows_a_piece(leaf[0].numel(), device) for name, leaf in leaves.items()}
+        given = {
+            name: Resident(leaf.to(device)) if plan.where(name) == DEVICE else Staged(leaf, device)
+            for name, leaf in leaves.items()
+        }
+        self._columns: dict[str, Resident | Staged | Recomputed] = {**given}
         for column in derived:
             where = plan.where(column.name)
             shape = (self._rows, *column.row_shape)
@@ -147,22 +148,20 @@ class ColumnStore:
             elif where == HOST:
                 self._columns[column.name] = Staged(torch.empty(shape), device)
             else:
-                self._columns[column.name] = Recomputed(source, column.compute)
+                self._columns[column.name] = Recomputed(given[column.source], column.compute)
 
     def refresh(self, names: Iterable[str], *, fixed: bool) -> None:
         """Compute those of the named columns that are kept and (not) fixed."""
         for name in names:
-            column = self._columns[name]
-            if name == INPUT or self._derived[name].fixed != fixed:
+            column, derived = self._columns[name], self._derived.get(name)
+            if derived is None or derived.fixed != fixed or isinstance(column, Recomputed):
                 continue
-            if isinstance(column, Recomputed):
-                continue
-            source = self._columns[self._derived[name].source]
+            source, step = self._columns[derived.source], self._piece[derived.source]
             assert not isinstance(source, Recomputed)
             with torch.no_grad(), self._networks_run():
-                for start in range(0, self._rows, self._piece):
-                    stop = min(start + self._piece, self._rows)
-                    column.write(start, self._derived[name].compute(source.piece(start, stop)))
+                for start in range(0, self._rows, step):
+                    stop = min(start + step, self._rows)
+                    column.write(start, derived.compute(source.piece(start, stop)))
 
     def must_stage(self, names: Iterable[str]) -> list[Staged]:
         """The columns whose batches must be brought to the device before a step."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,23 +18,11 @@ from aleator.training.columns import ColumnStore
 from aleator.training.devices import arithmetic, autocast, seeded
 from aleator.training.method import Method, Phase
 from aleator.training.optimizers import OptimizerSettings, make_optimizer, set_rate
-from aleator.training.plan import Plan
+from aleator.training.plan import Plan, Rounds
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler, batch_sizes
 from aleator.training.schedules import Schedule
 from aleator.training.steps import GraphedStep, Step
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """How long to train: `count` rounds, each going once through the phases.
-
-    A phase's turn in a round is a whole pass over the data, `repeats` times; or, when rounds are
-    counted in steps, `repeats` steps.
-    """
-
-    count: int
-    by_steps: bool = False
 
 
 class Engine:
@@ -46,7 +34,7 @@ class Engine:
     def __init__(
         self,
         method: Method,
-        data: Tensor,
+        leaves: Mapping[str, Tensor],
         *,
         plan: Plan,
         sampler: Sampler,
@@ -55,12 +43,13 @@ class Engine:
         schedule: str = "constant",
         warmup_rounds: int = 0,
         noise_seed: int = 0,
+        drop_last: bool = False,
     ) -> None:
         self.plan = plan
         self.history: list[dict[str, Any]] = []
         self.interrupted = False
         self._method = method
-        self._data = data
+        self._leaves = leaves
         self._sampler = sampler
         self._rounds = rounds
         self._optimizer = optimizer
@@ -69,7 +58,9 @@ class Engine:
         several_rows = any(
             normalises_batches(module) for phase in method.phases for module in phase.running
         )
-        self._sizes = batch_sizes(sampler.length, plan.batch_size, avoid_single_row=several_rows)
+        self._sizes = batch_sizes(
+            sampler.length, plan.batch_size, avoid_single_row=several_rows, drop_last=drop_last
+        )
         if several_rows and 1 in self._sizes:
             raise ValueError(
                 "batch normalisation cannot train on batches of one row: raise batch_size"
@@ -110,10 +101,10 @@ class Engine:
         """Move everything to its place and compute what never changes."""
         for module in self._method.modules.values():
             module.to(self._device).eval()
-            if self._device.type == "cuda" and self._data.ndim == 4:
+            if self._device.type == "cuda" and any(x.ndim == 4 for x in self._leaves.values()):
                 module.to(memory_format=torch.channels_last)
         self._columns = ColumnStore(
-            self._data, self._method.derived, self.plan, self._device, self._networks_run
+            self._leaves, self._method.derived, self.plan, self._device, self._networks_run
         )
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
         self._pupils = [

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from aleator.training.devices import free_memory
+from aleator.training.method import Method
 
 # The part of free memory that columns may take; the rest is for weights and activations.
 _SHARE_FOR_COLUMNS = 0.7
+
+# Capturing a step costs about as much as running this many of them.
+_STEPS_WORTH_A_GRAPH = 50
 
 DEVICE, HOST, RECOMPUTED = "device", "host", "recomputed"
 
@@ -109,13 +118,70 @@ def place_columns(
     return tuple(Placement(need.name, chosen[need.name], need.bytes) for need in needs)
 
 
-def usable(free: int) -> int:
-    """The part of free memory that columns may take.
+@dataclass(frozen=True)
+class Rounds:
+    """How long to train: `count` rounds, each going once through the phases.
 
-    >>> usable(1000)
-    700
+    A phase's turn in a round is a whole pass over the data, `repeats` times; or, when rounds are
+    counted in steps, `repeats` steps.
     """
-    return int(free * _SHARE_FOR_COLUMNS)
+
+    count: int
+    by_steps: bool = False
+
+
+def make_plan(
+    method: Method,
+    leaves: Mapping[str, Tensor],
+    rounds: Rounds,
+    *,
+    rows_a_pass: int,
+    batch_size: int,
+    device: torch.device,
+    precision: str,
+    memory_limit: int | None = None,
+) -> Plan:
+    """Plan a run of `method` over the columns that are given (`leaves`) and those it derives."""
+    reads = {name: 0 for name in [*leaves, *(column.name for column in method.derived)]}
+    for phase in method.phases:
+        for name in phase.columns:
+            reads[name] += phase.repeats
+    for column in method.derived:
+        reads[column.source] += 0 if column.fixed else 1
+    rows = len(next(iter(leaves.values())))
+    needs = [
+        ColumnNeed(name, rows, tuple(leaf.shape[1:]), reads[name], derived=False)
+        for name, leaf in leaves.items()
+    ]
+    needs += [
+        ColumnNeed(
+            column.name,
+            rows,
+            column.row_shape,
+            reads[column.name],
+            derived=True,
+            # An encoder that changes at every step would make a cache of embeddings stale.
+            never_kept=rounds.by_steps and not column.fixed,
+        )
+        for column in method.derived
+    ]
+    if memory_limit is None:
+        memory_limit = _usable(device)
+    host_limit = None if device.type == "cpu" else _usable(torch.device("cpu"))
+    batch_size = min(batch_size, rows_a_pass)
+    steps = rounds.count * (1 if rounds.by_steps else math.ceil(rows_a_pass / batch_size))
+    return Plan(
+        device=str(device),
+        precision=precision,
+        graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH,
+        batch_size=batch_size,
+        placements=place_columns(needs, memory_limit, host_limit),
+        device_limit=memory_limit,
+    )
+
+
+def _usable(device: torch.device) -> int:
+    return int(free_memory(device) * _SHARE_FOR_COLUMNS)
 
 
 def _spoken(count: int) -> str:

@@ -61,19 +61,21 @@ class Sampler:
         self.passes = state["passes"]
 
 
-def batch_sizes(rows: int, batch_size: int, *, avoid_single_row: bool) -> list[int]:
-    """How a pass is cut. The last batch may be smaller; nothing is dropped.
+def batch_sizes(
+    rows: int, batch_size: int, *, avoid_single_row: bool = False, drop_last: bool = False
+) -> list[int]:
+    """How a pass is cut. The last batch may be smaller; it is kept unless `drop_last` says so.
 
     Batch normalisation cannot train on one row, so where it is used a last row that would stand
     alone joins the batch before it.
 
-    >>> batch_sizes(9, 4, avoid_single_row=False)
+    >>> batch_sizes(9, 4)
     [4, 4, 1]
     >>> batch_sizes(9, 4, avoid_single_row=True)
     [4, 5]
     """
     sizes = [batch_size] * (rows // batch_size)
-    if rows % batch_size:
+    if rows % batch_size and not (drop_last and sizes):
         sizes.append(rows % batch_size)
     if avoid_single_row and len(sizes) > 1 and sizes[-1] == 1:
         sizes[-2:] = [sizes[-2] + 1]
