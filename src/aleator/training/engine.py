@@ -17,7 +17,7 @@ from aleator.networks.bank import normalises_batches
 from aleator.training.columns import ColumnStore
 from aleator.training.devices import arithmetic, autocast, seeded
 from aleator.training.method import Method, Phase
-from aleator.training.optimizers import OptimizerSettings, make_optimizer, set_rate
+from aleator.training.optimizers import Optimizer, OptimizerSettings
 from aleator.training.plan import Plan, Rounds
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler, batch_sizes
@@ -138,7 +138,7 @@ class Engine:
                 f"the loss of the {pupil.phase.name} phase became {loss} in pass "
                 f"{len(self.history)}: try a smaller learning_rate, or precision='32'"
             )
-        rates = {group["role"]: float(group["lr"]) for group in pupil.optimizer.param_groups}
+        rates = {group.role: float(group.rate) for group in pupil.optimizer.groups}
         self.history.append(
             {
                 "epoch": pupil.begun_in,
@@ -169,9 +169,9 @@ class Engine:
         if not self._schedule.moves or "encoder" not in pupil.phase.trains:
             return
         rate = self._optimizer.learning_rates["encoder"] * self._schedule.share(pupil.steps)
-        for group in pupil.optimizer.param_groups:
-            if group["role"] == "encoder":
-                set_rate(group, rate)
+        for group in pupil.optimizer.groups:
+            if group.role == "encoder":
+                group.set_rate(rate)
 
     def _stepper_for(self, pupil: _Pupil, index: Tensor) -> Step | GraphedStep:
         if not self.plan.graphs:
@@ -210,7 +210,7 @@ class _Pupil:
         networks_run: Any,
     ) -> None:
         self.phase = phase
-        self.optimizer = make_optimizer(settings, phase.trains, device)
+        self.optimizer = Optimizer(settings, phase.trains, device)
         self.step = Step(phase, columns, self.optimizer, device, networks_run)
         self.graphs: dict[int, GraphedStep] = {}
         self.steps = 0

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from aleator.training.columns import ColumnStore
 from aleator.training.method import Phase
-from aleator.training.optimizers import state_tensors
+from aleator.training.optimizers import Optimizer
 
 
 class Step:
@@ -20,7 +20,7 @@ class Step:
         self,
         phase: Phase,
         columns: ColumnStore,
-        optimizer: torch.optim.Optimizer,
+        optimizer: Optimizer,
         device: torch.device,
         networks_run: Callable[[], AbstractContextManager[None]],
     ) -> None:
@@ -42,15 +42,15 @@ class Step:
             loss = self.phase.loss(*self._columns.gather(self.phase.columns, index))
         loss.backward()
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.forget_gradients()
         self.loss_sum += loss.detach()
 
 
 class GraphedStep:
     """A step for batches of one size, captured once and replayed.
 
-    A graph needs a rehearsal, in which libraries set themselves up and the optimizer makes its
-    memory. Rehearsing trains, so everything it touches is put back.
+    A graph needs a rehearsal, in which libraries set themselves up. Rehearsing trains, so
+    everything it touches is put back.
     """
 
     def __init__(self, step: Step, sample_index: Tensor, modules: Iterable[nn.Module]) -> None:
@@ -68,7 +68,7 @@ class GraphedStep:
             with torch.cuda.graph(self._graph):
                 step(self._index)
         finally:
-            step.optimizer.zero_grad(set_to_none=True)
+            step.optimizer.forget_gradients()
             torch.cuda.synchronize(device)
             undo()
             torch.cuda.set_rng_state(noise, device)
@@ -80,21 +80,17 @@ class GraphedStep:
 
 
 def _remember(
-    modules: Iterable[nn.Module], optimizer: torch.optim.Optimizer, loss_sum: Tensor
+    modules: Iterable[nn.Module], optimizer: Optimizer, loss_sum: Tensor
 ) -> Callable[[], None]:
     """Keep all that a step changes, and return a function that puts it back in place."""
-    kept = [loss_sum, *state_tensors(optimizer)]
+    kept = [loss_sum, *optimizer.memory()]
     for module in modules:
         kept += [*module.parameters(), *module.buffers()]
     copies = [tensor.detach().clone() for tensor in kept]
-    known = {id(tensor) for tensor in kept}
 
     def undo() -> None:
         with torch.no_grad():
             for tensor, copy in zip(kept, copies, strict=True):
                 tensor.copy_(copy)
-            for tensor in state_tensors(optimizer):
-                if id(tensor) not in known:  # made by the rehearsal; all optimizers start at zero
-                    tensor.zero_()
 
     return undo

@@ -1,0 +1,104 @@
+"""How good is a recipe?  python -m aleator.benchmark.accuracy income --data FOLDER --seeds 0 1 2
+
+Trains with the recipe, probes as the paper does, and prints one JSON line a run (also appended to
+`--out`). The last epoch counts; the test part is looked at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import aleator
+from aleator.benchmark import datasets, recipes
+from aleator.benchmark.datasets import Split
+from aleator.benchmark.recipes import Recipe
+
+
+def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
+    """Train and probe once."""
+    from aleator import LFR
+    from aleator.evaluation import probes
+
+    began = time.perf_counter()
+    estimator = LFR(**recipe.parameters, device=device, random_state=seed, progress=False)
+    estimator.fit(split.X_train)
+    fitted = time.perf_counter() - began
+    train, test = estimator.transform(split.X_train), estimator.transform(split.X_test)
+    if recipe.probe["kind"] == "logistic":
+        probe = probes.logistic_regression(train, split.y_train, test, split.y_test)
+    else:
+        settings = {key: value for key, value in recipe.probe.items() if key != "kind"}
+        probe = probes.linear_classifier(
+            train, split.y_train, test, split.y_test, device=device, seed=seed, **settings
+        )
+    return {
+        "dataset": recipe.dataset,
+        "method": recipe.method,
+        "seed": seed,
+        "protocol": f"paper: {recipe.probe['kind']} classifier on frozen embeddings, last epoch",
+        "config_hash": recipe.config_hash,
+        "version": aleator.__version__,
+        "commit": _commit(),
+        "device": _device_name(estimator.plan_.device),
+        "metrics": {"accuracy": round(probe.accuracy, 5)},
+        "seconds": {"fit": round(fitted, 3), "probe": round(probe.seconds, 3)},
+    }
+
+
+def _device_name(device: str) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+
+
+def _commit() -> str:
+    """The revision that ran; a copy without its history is told by ALEATOR_COMMIT."""
+    if named := os.environ.get("ALEATOR_COMMIT"):
+        return named
+    here = Path(__file__).parent
+    try:
+        command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        return subprocess.run(
+            command, cwd=here, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m aleator.benchmark.accuracy",
+        description="Train a recipe, probe it as the paper does, print one JSON line a run.",
+    )
+    parser.add_argument("recipes", nargs="+", metavar="RECIPE", help="income, theorem, har, epilepsy")
+    parser.add_argument("--data", help="folder of the data sets (default: $ALEATOR_DATA)")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="SEED")
+    parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")
+    parser.add_argument("--out", help="append the lines to this file")
+    options = parser.parse_args(arguments)
+    try:
+        for name in options.recipes:
+            recipe = recipes.read(name)
+            split = datasets.load(name, options.data)
+            for seed in options.seeds:
+                line = json.dumps(run(recipe, split, seed, options.device))
+                print(line, flush=True)
+                if options.out:
+                    with open(options.out, "a", encoding="utf-8") as file:
+                        file.write(line + "\n")
+    except (ValueError, FileNotFoundError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

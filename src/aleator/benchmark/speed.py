@@ -1,0 +1,128 @@
+"""How long does a recipe take?  python -m aleator.benchmark.speed income --device cuda
+
+Prints one JSON line. `seconds_total` is a cold fit: drawing and selecting projectors, moving data,
+capturing graphs, training. `--reference` times Algorithm 1 written out literally instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from aleator.benchmark import datasets, recipes
+
+RECIPES = ("income", "theorem", "har", "epilepsy", "kvasir")
+
+
+def measure(
+    name: str,
+    device: str,
+    *,
+    epochs: int | None = None,
+    reference: bool = False,
+    data: str | None = None,
+    method: str = "lfr",
+) -> dict[str, Any]:
+    """Time one cold fit of a recipe.
+
+    >>> line = measure("theorem", "cpu", epochs=1)
+    >>> line["epochs"], line["reference"], line["seconds_total"] > 0
+    (1, False, True)
+    """
+    import torch
+
+    from aleator import LFR
+    from aleator.training.devices import resolve_device
+
+    recipe = recipes.read(name)
+    split = datasets.load(name, data) if data else datasets.generated(name)
+    estimator = LFR(**recipe.parameters, device=device, random_state=0, progress=False)
+    if epochs is not None:
+        estimator.set_params(epochs=epochs)
+    place = resolve_device(device)
+    began = time.perf_counter()
+    if reference:
+        from aleator.benchmark.reference import train_literally
+
+        seconds = train_literally(estimator, split.X_train, place).seconds
+    else:
+        estimator.fit(split.X_train)
+        seconds = _by_epoch(estimator.history_)
+    total = time.perf_counter() - began
+    if place.type == "cuda":
+        peak, machine = torch.cuda.max_memory_allocated(), torch.cuda.get_device_name()
+    else:
+        peak, machine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, _processor()
+    # The first epoch holds capture and warm-up, unless there is no other.
+    steady = seconds[1:] or seconds
+    return {
+        "recipe": name,
+        "method": method,
+        "device": place.type,
+        "reference": reference,
+        "epochs": estimator.epochs,
+        "seconds_total": round(total, 3),
+        "seconds_per_epoch": round(float(np.mean(steady)), 5),
+        "peak_memory_bytes": int(peak),
+        "machine": machine,
+        "threads": torch.get_num_threads(),
+        "data": "real" if data else "generated",
+        "precision": "32" if reference else estimator.plan_.precision,
+        "config_hash": recipe.config_hash,
+        "versions": {"python": platform.python_version(), "torch": str(torch.__version__)},
+    }
+
+
+def _by_epoch(history: list[dict[str, Any]]) -> list[float]:
+    seconds = [0.0] * (1 + max(record["epoch"] for record in history))
+    for record in history:
+        seconds[record["epoch"]] += record["seconds"]
+    return seconds
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(line.split(":")[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m aleator.benchmark.speed",
+        description="Time a cold fit of one of the paper's recipes and print one JSON line.",
+    )
+    parser.add_argument("recipe", choices=RECIPES, help="which recipe to time")
+    parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")
+    parser.add_argument("--epochs", type=int, help="fewer epochs than the recipe's")
+    parser.add_argument(
+        "--reference", action="store_true", help="time Algorithm 1 written out literally instead"
+    )
+    parser.add_argument("--data", help="folder of real data; without it, data are generated")
+    options = parser.parse_args(arguments)
+    try:
+        line = measure(
+            options.recipe,
+            options.device,
+            epochs=options.epochs,
+            reference=options.reference,
+            data=options.data,
+        )
+    except (ValueError, FileNotFoundError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(line))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
