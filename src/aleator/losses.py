@@ -117,42 +117,40 @@ def mean_squared_error(prediction: Tensor, target: Tensor) -> Tensor:
 class _BatchwiseBarlowTwins(torch.autograd.Function):
     """The loss with its gradient written out: half the kernels that autograd would launch.
 
-    Small batches are bound by the number of kernels. With `g` the gradient of a prediction's
-    direction u, that of the prediction itself is `(g - u (u · g)) / length`.
+    Small batches are bound by the number of kernels. With e the cosines less one on the diagonal
+    and w one there and `weight` elsewhere, the loss is `sum w e²`. With g the gradient of a
+    prediction's direction u, that of the prediction itself is `(g - u (u · g)) / length`.
     """
 
     @staticmethod
     def forward(  # type: ignore[override]
         ctx: Any, prediction: Tensor, target: Tensor, weight: float
     ) -> Tensor:
-        heads = prediction.shape[0]
         length = torch.linalg.vector_norm(prediction, dim=-1, keepdim=True)
         length = length.clamp_min_(_SMALLEST_NORM)
         direction = prediction / length
-        cosine = torch.bmm(target, direction.transpose(1, 2))
-        own = cosine.diagonal(dim1=1, dim2=2)
-        shortfall = 1 - own
-        loss = weight * cosine.square().sum() + (shortfall.square() - weight * own.square()).sum()
-        slope = cosine * (2 * weight / heads)
-        slope.diagonal(dim1=1, dim2=2).copy_(shortfall * (-2 / heads))
-        ctx.save_for_backward(direction, target, length, slope)
-        return loss / heads
+        error = torch.bmm(target, direction.transpose(1, 2))
+        error.diagonal(dim1=1, dim2=2).sub_(1)
+        weighted = error * weight
+        weighted.diagonal(dim1=1, dim2=2).copy_(error.diagonal(dim1=1, dim2=2))
+        ctx.save_for_backward(direction, target, length, weighted)
+        return torch.dot(weighted.flatten(), error.flatten()) / len(prediction)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(  # type: ignore[override]
         ctx: Any, outer: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None]:
-        direction, target, length, slope = ctx.saved_tensors
-        slope = slope * outer
+        direction, target, length, weighted = ctx.saved_tensors
+        share = outer * (2 / len(target))
         for_prediction = for_target = None
         with torch.autocast(direction.device.type, enabled=False):
             if ctx.needs_input_grad[0]:
-                turn = torch.bmm(slope.transpose(1, 2), target)
+                turn = torch.bmm(weighted.transpose(1, 2), target)
                 along = (direction * turn).sum(-1, keepdim=True)
-                for_prediction = turn.addcmul_(direction, along, value=-1).div_(length)
+                for_prediction = turn.addcmul_(direction, along, value=-1).mul_(share / length)
             if ctx.needs_input_grad[1]:
-                for_target = torch.bmm(slope, direction)
+                for_target = torch.bmm(weighted, direction).mul_(share)
         return for_prediction, for_target, None
 
 

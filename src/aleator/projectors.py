@@ -43,10 +43,21 @@ def initialise(projector: nn.Module, init: str, weight_dropout: float) -> nn.Mod
                 drawn = torch.distributions.Beta(0.5, 0.5).sample(layer.weight.shape)
                 layer.weight.copy_(2 * drawn - 1)
             if weight_dropout and isinstance(layer, (nn.Linear, *_CONVOLUTIONS)):
-                count = round(weight_dropout * layer.weight.numel())
-                dropped = torch.randperm(layer.weight.numel())[:count]
-                layer.weight.view(-1)[dropped] = 0
+                layer.weight.masked_fill_(_random_share(layer.weight, weight_dropout), 0)
     return projector
+
+
+def _random_share(weight: Tensor, share: float) -> Tensor:
+    """A mask over a weight that is true for exactly the share, rounded to whole weights."""
+    count = round(share * weight.numel())
+    if count == 0:
+        return torch.zeros_like(weight, dtype=torch.bool)
+    draws = torch.rand(weight.numel())
+    last = draws.kthvalue(count).values  # several times faster than a permutation
+    mask = draws < last
+    ties = (draws == last).nonzero().flatten()
+    mask[ties[: count - int(mask.sum())]] = True
+    return mask.view_as(weight)
 
 
 def draw(

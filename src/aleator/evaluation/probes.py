@@ -63,7 +63,7 @@ def linear_classifier(
     is that of the last epoch.
 
     >>> rows, labels = np.eye(2, dtype=np.float32).repeat(64, 0), np.arange(2).repeat(64)
-    >>> linear_classifier(rows, labels, rows, labels, epochs=5, device="cpu").accuracy
+    >>> linear_classifier(rows, labels, rows, labels, learning_rate=0.1, device="cpu").accuracy
     1.0
     """
     began = time.perf_counter()

@@ -45,13 +45,18 @@ class HeadBank(nn.Module):
             self.parts = nn.ModuleList(copy.deepcopy(head) for head in heads)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """All heads' outputs for the same rows."""
-        if not self.batched:
-            return torch.stack([as_rows(head(rows)) for head in self.parts], dim=1)
-        out = rows
-        for part in self.parts:
-            out = part(out)
-        return out
+        """All heads' outputs for the same rows, in full precision.
+
+        Heads are wide and shallow, so reading their weights is what takes time; to cast them to
+        half precision first would read them once more.
+        """
+        with torch.autocast(rows.device.type, enabled=False):
+            out = rows.float()
+            if not self.batched:
+                return torch.stack([as_rows(head(out)) for head in self.parts], dim=1)
+            for part in self.parts:
+                out = part(out)
+            return out
 
     def separate(self) -> list[nn.Module]:
         """The heads as modules of their own, with the bank's present weights."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import nn
+from torch import Tensor, nn
 
 from aleator.networks.shapes import flat_width
 
@@ -14,12 +14,24 @@ WIDEST_FLAT_EMBEDDING = 4096
 _REDUCED_EMBEDDING = 2048
 
 
-def _block(channels_in: int, channels_out: int, *, bias: bool, norm: bool) -> list[nn.Module]:
+class AsImages(nn.Module):
+    """Series as images of height one.
+
+    The layers that follow are one-dimensional convolutions written as two-dimensional ones: only
+    for those do GPU libraries have kernels with channels last, several times faster here.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`n × channels × time` to `n × channels × 1 × time`."""
+        return x.unsqueeze(2)
+
+
+def _block(channels_in: int, channels_out: int, *, norm: bool) -> list[nn.Module]:
     return [
-        nn.Conv1d(channels_in, channels_out, kernel_size=8, padding=4, bias=bias),
-        *([nn.BatchNorm1d(channels_out)] if norm else []),
+        nn.Conv2d(channels_in, channels_out, kernel_size=(1, 8), padding=(0, 4), bias=False),
+        *([nn.BatchNorm2d(channels_out)] if norm else []),
         nn.ReLU(),
-        nn.MaxPool1d(kernel_size=2, stride=2, padding=1),
+        nn.MaxPool2d(kernel_size=(1, 2), stride=(1, 2), padding=(0, 1)),
     ]
 
 
@@ -32,10 +44,11 @@ def cnn_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) ->
     64
     """
     layers = [
-        *_block(input_shape[0], 32, bias=False, norm=True),
+        AsImages(),
+        *_block(input_shape[0], 32, norm=True),
         nn.Dropout(0.35),
-        *_block(32, 64, bias=False, norm=True),
-        *_block(64, 128, bias=False, norm=True),
+        *_block(32, 64, norm=True),
+        *_block(64, 128, norm=True),
         nn.Flatten(),
     ]
     width = flat_width(nn.Sequential(*layers), input_shape)
@@ -53,8 +66,9 @@ def cnn_projector(input_shape: Sequence[int], output_dim: int) -> nn.Module:
     16
     """
     layers = [
-        *_block(input_shape[0], 16, bias=False, norm=False),
-        *_block(16, 32, bias=False, norm=False),
+        AsImages(),
+        *_block(input_shape[0], 16, norm=False),
+        *_block(16, 32, norm=False),
         nn.Flatten(),
     ]
     width = flat_width(nn.Sequential(*layers), input_shape)

@@ -101,7 +101,7 @@ class Engine:
         """Move everything to its place and compute what never changes."""
         for module in self._method.modules.values():
             module.to(self._device).eval()
-            if self._device.type == "cuda" and any(x.ndim == 4 for x in self._leaves.values()):
+            if self._device.type == "cuda":
                 module.to(memory_format=torch.channels_last)
         self._columns = ColumnStore(
             self._leaves, self._method.derived, self.plan, self._device, self._networks_run

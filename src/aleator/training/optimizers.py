@@ -7,7 +7,7 @@ the optimizer's memory is also plain to see: lists of tensors that exist from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -16,6 +16,12 @@ from torch import Tensor, nn
 OPTIMIZERS = ("adam", "adamw", "sgd")
 
 _EPSILON = 1e-8
+
+# torch's kernel for many tensors gives 65536 numbers to one block of threads and takes 36 tensors a
+# launch. A small network cut into that many pieces keeps the whole GPU busy instead of a corner.
+_PIECES_A_LAUNCH = 36
+_SMALLEST_PIECE = 1024
+_LARGEST_PIECE = 65536
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,13 @@ class Group:
     steps: Tensor
     first: list[Tensor] = field(default_factory=list)
     second: list[Tensor] = field(default_factory=list)
+    piece: int | None = None
+
+    def cut(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors as the kernel should get them: as they are, or in pieces."""
+        if self.piece is None:
+            return list(tensors)
+        return [part for tensor in tensors for part in _flat(tensor).split(self.piece)]
 
     def set_rate(self, rate: float) -> None:
         """Change the learning rate, in place where a graph reads it."""
@@ -81,6 +94,8 @@ class Optimizer:
             parameters,
             torch.zeros((), device=device),
         )
+        if device.type == "cuda" and all(_dense(parameter) for parameter in parameters):
+            group.piece = _piece_size(sum(parameter.numel() for parameter in parameters))
         if self._settings.name != "sgd" or self._settings.momentum:
             group.first = [torch.zeros_like(parameter) for parameter in parameters]
         if self._settings.name != "sgd":
@@ -95,9 +110,9 @@ class Optimizer:
             if not at:
                 continue
             group.steps += 1
-            parameters = [group.parameters[i] for i in at]
-            gradients = [parameter.grad for parameter in parameters]
-            first = [group.first[i] for i in at] if group.first else []
+            parameters = group.cut([group.parameters[i] for i in at])
+            gradients = group.cut([_gradient(group.parameters[i]) for i in at])
+            first = group.cut([group.first[i] for i in at]) if group.first else []
             if self._settings.name == "sgd":
                 # A first step from buffers of zeros is the first step that torch.optim takes.
                 torch._fused_sgd_(
@@ -118,9 +133,9 @@ class Optimizer:
                 parameters,
                 gradients,
                 first,
-                [group.second[i] for i in at],
+                group.cut([group.second[i] for i in at]),
                 [],
-                [group.steps] * len(at),
+                [group.steps] * len(parameters),
                 lr=group.rate,
                 beta1=self._settings.betas[0],
                 beta2=self._settings.betas[1],
@@ -142,3 +157,31 @@ class Optimizer:
             yield group.steps
             yield from group.first
             yield from group.second
+
+
+def _piece_size(total: int) -> int | None:
+    if total > _PIECES_A_LAUNCH * _LARGEST_PIECE:
+        return None
+    pieces = total / (_PIECES_A_LAUNCH * 0.75)  # uneven tensors leave remainders
+    return max(_SMALLEST_PIECE, -(-int(pieces) // 1024) * 1024)
+
+
+def _dense(tensor: Tensor) -> bool:
+    return tensor.is_contiguous() or (
+        tensor.ndim == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
+    )
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    """All numbers of a dense tensor, in the order in which they lie in memory."""
+    return (tensor if tensor.is_contiguous() else tensor.permute(0, 2, 3, 1)).view(-1)
+
+
+def _gradient(parameter: nn.Parameter) -> Tensor:
+    """A parameter's gradient, laid out in memory as the parameter is."""
+    gradient = parameter.grad
+    assert gradient is not None
+    layouts = zip(parameter.shape, parameter.stride(), gradient.stride(), strict=True)
+    if all(size == 1 or own == other for size, own, other in layouts):
+        return gradient
+    return torch.empty_like(parameter).copy_(gradient)
