@@ -130,27 +130,27 @@ class _BatchwiseBarlowTwins(torch.autograd.Function):
         length = length.clamp_min_(_SMALLEST_NORM)
         direction = prediction / length
         error = torch.bmm(target, direction.transpose(1, 2))
-        error.diagonal(dim1=1, dim2=2).sub_(1)
-        weighted = error * weight
-        weighted.diagonal(dim1=1, dim2=2).copy_(error.diagonal(dim1=1, dim2=2))
-        ctx.save_for_backward(direction, target, length, weighted)
-        return torch.dot(weighted.flatten(), error.flatten()) / len(prediction)
+        own = error.diagonal(dim1=1, dim2=2).sub_(1)
+        slope = error * (2 * weight / len(prediction))
+        slope.diagonal(dim1=1, dim2=2).copy_(own * (2 / len(prediction)))
+        ctx.save_for_backward(direction, target, length, slope)
+        return torch.dot(slope.flatten(), error.flatten()) / 2
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(  # type: ignore[override]
         ctx: Any, outer: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None]:
-        direction, target, length, weighted = ctx.saved_tensors
-        share = outer * (2 / len(target))
+        direction, target, length, slope = ctx.saved_tensors
+        slope = slope * outer
         for_prediction = for_target = None
         with torch.autocast(direction.device.type, enabled=False):
             if ctx.needs_input_grad[0]:
-                turn = torch.bmm(weighted.transpose(1, 2), target)
+                turn = torch.bmm(slope.transpose(1, 2), target)
                 along = (direction * turn).sum(-1, keepdim=True)
-                for_prediction = turn.addcmul_(direction, along, value=-1).mul_(share / length)
+                for_prediction = turn.addcmul_(direction, along, value=-1).div_(length)
             if ctx.needs_input_grad[1]:
-                for_target = torch.bmm(weighted, direction).mul_(share)
+                for_target = torch.bmm(slope, direction)
         return for_prediction, for_target, None
 
 

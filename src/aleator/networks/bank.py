@@ -21,7 +21,7 @@ _ELEMENTWISE = (
 
 
 class HeadBank(nn.Module):
-    """K heads side by side.
+    """K heads side by side. The bank has weights of its own; `separate` writes them to the heads.
 
     >>> bank = HeadBank([nn.Linear(8, 4) for _ in range(3)])
     >>> bank(torch.zeros(5, 8)).shape
@@ -32,8 +32,8 @@ class HeadBank(nn.Module):
 
     def __init__(self, heads: Sequence[nn.Module]) -> None:
         super().__init__()
-        # Kept out of the module tree: these are the mould into which `separate` pours weights.
-        self._mould = tuple(copy.deepcopy(head) for head in heads)
+        # In a tuple they stay out of the module tree: the mould that `separate` pours weights into.
+        self._mould = tuple(heads)
         chains = [_chain(head) for head in heads]
         self.batched = all(_same_layers(chains[0], chain) for chain in chains)
         self.parts: nn.ModuleList
@@ -59,8 +59,8 @@ class HeadBank(nn.Module):
             return out
 
     def separate(self) -> list[nn.Module]:
-        """The heads as modules of their own, with the bank's present weights."""
-        heads = [copy.deepcopy(head) for head in self._mould]
+        """The heads that the bank was made of, with its present weights."""
+        heads = list(self._mould)
         if not self.batched:
             for head, part in zip(heads, self.parts, strict=True):
                 head.load_state_dict(part.state_dict())
@@ -81,8 +81,9 @@ class _LinearBank(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         heads, width, _ = self.weight.shape
         if x.ndim == 2:  # the same rows for every head: one tall product
-            bias = None if self.bias is None else self.bias.flatten()
-            return F.linear(x, self.weight.flatten(0, 1), bias).unflatten(1, (heads, width))
+            out = F.linear(x, self.weight.flatten(0, 1)).unflatten(1, (heads, width))
+            # Apart, because the product that adds a bias itself runs at half the speed when tall.
+            return out if self.bias is None else out + self.bias
         x, weight = x.transpose(0, 1), self.weight.transpose(1, 2)
         if self.bias is None:
             return torch.bmm(x, weight).transpose(0, 1)

@@ -1,14 +1,16 @@
-"""Adam, AdamW and SGD over torch's fused kernels.
+"""Adam, AdamW and SGD over fused kernels.
 
-These are the kernels behind `torch.optim` with `fused=True`. The classes there are not used because
-making the first one imports torch's compiler, which takes two seconds: longer than many a fit. Here
-the optimizer's memory is also plain to see: lists of tensors that exist from the start.
+For small groups these are torch's own kernels, those behind `torch.optim` with `fused=True`. The
+classes there are not used because making the first one imports torch's compiler, which takes two
+seconds: longer than many a fit. Here an optimizer's memory is plain to see, too: lists of tensors
+that exist from the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,15 +45,9 @@ class Group:
     rate: Tensor | float
     parameters: list[nn.Parameter]
     steps: Tensor
+    powers: Tensor
     first: list[Tensor] = field(default_factory=list)
     second: list[Tensor] = field(default_factory=list)
-    piece: int | None = None
-
-    def cut(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors as the kernel should get them: as they are, or in pieces."""
-        if self.piece is None:
-            return list(tensors)
-        return [part for tensor in tensors for part in _flat(tensor).split(self.piece)]
 
     def set_rate(self, rate: float) -> None:
         """Change the learning rate, in place where a graph reads it."""
@@ -59,6 +55,10 @@ class Group:
             self.rate.fill_(rate)
         else:
             self.rate = rate
+
+    def memory(self) -> Iterator[Tensor]:
+        """Every tensor that a step changes besides the parameters."""
+        yield from (self.steps, self.powers, *self.first, *self.second)
 
 
 class Optimizer:
@@ -78,7 +78,9 @@ class Optimizer:
         self, settings: OptimizerSettings, trains: dict[str, nn.Module], device: torch.device
     ) -> None:
         self._settings = settings
+        self._betas = torch.tensor(settings.betas, dtype=torch.float64, device=device)
         self.groups = [self._group(role, module, device) for role, module in trains.items()]
+        self._updates = [self._update_for(group, device) for group in self.groups]
 
     def _group(self, role: str, module: nn.Module, device: torch.device) -> Group:
         parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -92,10 +94,9 @@ class Optimizer:
             # A rate that a graph reads must live on the device, where it can be changed in place.
             torch.tensor(rate, device=device) if device.type == "cuda" else rate,
             parameters,
-            torch.zeros((), device=device),
+            steps=torch.zeros((), device=device),
+            powers=torch.ones(2, dtype=torch.float64, device=device),
         )
-        if device.type == "cuda" and all(_dense(parameter) for parameter in parameters):
-            group.piece = _piece_size(sum(parameter.numel() for parameter in parameters))
         if self._settings.name != "sgd" or self._settings.momentum:
             group.first = [torch.zeros_like(parameter) for parameter in parameters]
         if self._settings.name != "sgd":
@@ -105,45 +106,10 @@ class Optimizer:
     @torch.no_grad()
     def step(self) -> None:
         """Update every parameter that has a gradient."""
-        for group in self.groups:
+        for group, update in zip(self.groups, self._updates, strict=True):
             at = [i for i, p in enumerate(group.parameters) if p.grad is not None]
-            if not at:
-                continue
-            group.steps += 1
-            parameters = group.cut([group.parameters[i] for i in at])
-            gradients = group.cut([_gradient(group.parameters[i]) for i in at])
-            first = group.cut([group.first[i] for i in at]) if group.first else []
-            if self._settings.name == "sgd":
-                # A first step from buffers of zeros is the first step that torch.optim takes.
-                torch._fused_sgd_(
-                    parameters,
-                    gradients,
-                    first,
-                    weight_decay=self._settings.weight_decay,
-                    momentum=self._settings.momentum,
-                    lr=group.rate,
-                    dampening=0.0,
-                    nesterov=False,
-                    maximize=False,
-                    is_first_step=False,
-                )
-                continue
-            update = torch._fused_adam_ if self._settings.name == "adam" else torch._fused_adamw_
-            update(
-                parameters,
-                gradients,
-                first,
-                group.cut([group.second[i] for i in at]),
-                [],
-                [group.steps] * len(parameters),
-                lr=group.rate,
-                beta1=self._settings.betas[0],
-                beta2=self._settings.betas[1],
-                weight_decay=self._settings.weight_decay,
-                eps=_EPSILON,
-                amsgrad=False,
-                maximize=False,
-            )
+            if at:
+                update(group, at)
 
     def forget_gradients(self) -> None:
         """Drop all gradients."""
@@ -154,16 +120,106 @@ class Optimizer:
     def memory(self) -> Iterator[Tensor]:
         """Every tensor that a step changes besides the parameters."""
         for group in self.groups:
-            yield group.steps
-            yield from group.first
-            yield from group.second
+            yield from group.memory()
+
+    def _update_for(
+        self, group: Group, device: torch.device
+    ) -> Callable[[Group, Sequence[int]], None]:
+        """The fastest way to update a group on this device."""
+        if device.type != "cuda" or not all(_dense(parameter) for parameter in group.parameters):
+            return _Fused(self._settings, piece=None)
+        total = sum(parameter.numel() for parameter in group.parameters)
+        if total <= _PIECES_A_LAUNCH * _LARGEST_PIECE:
+            # Three quarters of what a launch takes, since uneven tensors leave remainders.
+            piece = -(-int(total / (0.75 * _PIECES_A_LAUNCH)) // 1024) * 1024
+            return _Fused(self._settings, max(_SMALLEST_PIECE, piece))
+        if self._settings.name != "sgd" and (kernel := _large_adam(device)) is not None:
+            return _Large(self._settings, self._betas, kernel)
+        return _Fused(self._settings, piece=None)
 
 
-def _piece_size(total: int) -> int | None:
-    if total > _PIECES_A_LAUNCH * _LARGEST_PIECE:
+class _Fused:
+    """torch's fused kernels, over the tensors as they are or cut into pieces."""
+
+    def __init__(self, settings: OptimizerSettings, piece: int | None) -> None:
+        self._settings = settings
+        self._piece = piece
+
+    def __call__(self, group: Group, at: Sequence[int]) -> None:
+        settings = self._settings
+        group.steps += 1
+        parameters = self._cut([group.parameters[i] for i in at])
+        gradients = self._cut([_gradient(group.parameters[i]) for i in at])
+        first = self._cut([group.first[i] for i in at]) if group.first else []
+        if settings.name == "sgd":
+            torch._fused_sgd_(
+                parameters,
+                gradients,
+                first,
+                weight_decay=settings.weight_decay,
+                momentum=settings.momentum,
+                lr=group.rate,
+                dampening=0.0,
+                nesterov=False,
+                maximize=False,
+                # A step from buffers of zeros is the first step that torch.optim takes.
+                is_first_step=False,
+            )
+            return
+        update = torch._fused_adam_ if settings.name == "adam" else torch._fused_adamw_
+        update(
+            parameters,
+            gradients,
+            first,
+            self._cut([group.second[i] for i in at]),
+            [],
+            [group.steps] * len(parameters),
+            lr=group.rate,
+            beta1=settings.betas[0],
+            beta2=settings.betas[1],
+            weight_decay=settings.weight_decay,
+            eps=_EPSILON,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def _cut(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        if self._piece is None:
+            return list(tensors)
+        return [part for tensor in tensors for part in _flat(tensor).split(self._piece)]
+
+
+class _Large:
+    """A kernel of our own for groups of millions of numbers."""
+
+    def __init__(self, settings: OptimizerSettings, betas: Tensor, kernel: Any) -> None:
+        self._settings = settings
+        self._betas = betas
+        self._kernel = kernel
+
+    def __call__(self, group: Group, at: Sequence[int]) -> None:
+        group.powers.mul_(self._betas)
+        for i in at:
+            self._kernel(
+                group.parameters[i],
+                _gradient(group.parameters[i]),
+                group.first[i],
+                group.second[i],
+                rate=group.rate,
+                powers=group.powers,
+                betas=self._settings.betas,
+                weight_decay=self._settings.weight_decay,
+                epsilon=_EPSILON,
+                decoupled=self._settings.name == "adamw",
+            )
+
+
+def _large_adam(device: torch.device) -> Any:
+    try:
+        from aleator.training import adam_kernel
+    except ImportError:
         return None
-    pieces = total / (_PIECES_A_LAUNCH * 0.75)  # uneven tensors leave remainders
-    return max(_SMALLEST_PIECE, -(-int(pieces) // 1024) * 1024)
+    return adam_kernel.adam_ if adam_kernel.works_on(device) else None
 
 
 def _dense(tensor: Tensor) -> bool:
