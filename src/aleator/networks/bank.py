@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from aleator.networks.factors import offer_factors, times_all_heads
 from aleator.networks.shapes import as_rows
 
 _ELEMENTWISE = (
@@ -77,12 +78,12 @@ class _LinearBank(nn.Module):
         super().__init__()
         self.weight = _stack([layer.weight for layer in layers])
         self.bias = None if layers[0].bias is None else _stack([layer.bias for layer in layers])
+        offer_factors(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        heads, width, _ = self.weight.shape
-        if x.ndim == 2:  # the same rows for every head: one tall product
-            out = F.linear(x, self.weight.flatten(0, 1)).unflatten(1, (heads, width))
-            # Apart, because the product that adds a bias itself runs at half the speed when tall.
+        if x.ndim == 2:
+            out = times_all_heads(x, self.weight)
+            # Apart, because a tall product that adds a bias itself runs at half the speed.
             return out if self.bias is None else out + self.bias
         x, weight = x.transpose(0, 1), self.weight.transpose(1, 2)
         if self.bias is None:

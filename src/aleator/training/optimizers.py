@@ -1,19 +1,24 @@
-"""Adam, AdamW and SGD over fused kernels.
+"""Adam, AdamW and SGD over torch's fused kernels.
 
-For small groups these are torch's own kernels, those behind `torch.optim` with `fused=True`. The
-classes there are not used because making the first one imports torch's compiler, which takes two
-seconds: longer than many a fit. Here an optimizer's memory is plain to see, too: lists of tensors
-that exist from the start.
+These are the kernels behind `torch.optim` with `fused=True`. The classes there are not used because
+making the first one imports torch's compiler, which takes two seconds: longer than many a fit. Here
+an optimizer's memory is plain to see, too: lists of tensors that exist from the start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from aleator.networks.factors import (
+    accept_factors,
+    factors_of,
+    forget_factors,
+    offers_factors,
+)
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 
@@ -24,6 +29,9 @@ _EPSILON = 1e-8
 _PIECES_A_LAUNCH = 36
 _SMALLEST_PIECE = 1024
 _LARGEST_PIECE = 65536
+
+# From this size on a weight is worth a kernel of its own.
+_WIDE = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,13 @@ class Group:
     powers: Tensor
     first: list[Tensor] = field(default_factory=list)
     second: list[Tensor] = field(default_factory=list)
+    piece: int | None = None
+
+    def cut(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors as the kernel should get them: as they are, or in pieces."""
+        if self.piece is None:
+            return list(tensors)
+        return [part for tensor in tensors for part in _flat(tensor).split(self.piece)]
 
     def set_rate(self, rate: float) -> None:
         """Change the learning rate, in place where a graph reads it."""
@@ -79,8 +94,10 @@ class Optimizer:
     ) -> None:
         self._settings = settings
         self._betas = torch.tensor(settings.betas, dtype=torch.float64, device=device)
+        self._factored: Callable[..., None]
         self.groups = [self._group(role, module, device) for role, module in trains.items()]
-        self._updates = [self._update_for(group, device) for group in self.groups]
+        for group in self.groups:
+            self._accept_factors(group, device)
 
     def _group(self, role: str, module: nn.Module, device: torch.device) -> Group:
         parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -97,6 +114,8 @@ class Optimizer:
             steps=torch.zeros((), device=device),
             powers=torch.ones(2, dtype=torch.float64, device=device),
         )
+        if device.type == "cuda" and all(_dense(parameter) for parameter in parameters):
+            group.piece = _piece_size(sum(parameter.numel() for parameter in parameters))
         if self._settings.name != "sgd" or self._settings.momentum:
             group.first = [torch.zeros_like(parameter) for parameter in parameters]
         if self._settings.name != "sgd":
@@ -106,51 +125,35 @@ class Optimizer:
     @torch.no_grad()
     def step(self) -> None:
         """Update every parameter that has a gradient."""
-        for group, update in zip(self.groups, self._updates, strict=True):
-            at = [i for i, p in enumerate(group.parameters) if p.grad is not None]
-            if at:
-                update(group, at)
+        for group in self.groups:
+            dense = [i for i, p in enumerate(group.parameters) if p.grad is not None]
+            factored = [i for i, p in enumerate(group.parameters) if factors_of(p) is not None]
+            if dense or factored:
+                group.steps += 1
+            if dense:
+                self._update_dense(group, dense)
+            if factored:
+                group.powers.mul_(self._betas)
+                self._update_factored(group, factored)
 
     def forget_gradients(self) -> None:
         """Drop all gradients."""
         for group in self.groups:
             for parameter in group.parameters:
                 parameter.grad = None
+                forget_factors(parameter)
 
     def memory(self) -> Iterator[Tensor]:
         """Every tensor that a step changes besides the parameters."""
         for group in self.groups:
             yield from group.memory()
 
-    def _update_for(
-        self, group: Group, device: torch.device
-    ) -> Callable[[Group, Sequence[int]], None]:
-        """The fastest way to update a group on this device."""
-        if device.type != "cuda" or not all(_dense(parameter) for parameter in group.parameters):
-            return _Fused(self._settings, piece=None)
-        total = sum(parameter.numel() for parameter in group.parameters)
-        if total <= _PIECES_A_LAUNCH * _LARGEST_PIECE:
-            # Three quarters of what a launch takes, since uneven tensors leave remainders.
-            piece = -(-int(total / (0.75 * _PIECES_A_LAUNCH)) // 1024) * 1024
-            return _Fused(self._settings, max(_SMALLEST_PIECE, piece))
-        if self._settings.name != "sgd" and (kernel := _large_adam(device)) is not None:
-            return _Large(self._settings, self._betas, kernel)
-        return _Fused(self._settings, piece=None)
-
-
-class _Fused:
-    """torch's fused kernels, over the tensors as they are or cut into pieces."""
-
-    def __init__(self, settings: OptimizerSettings, piece: int | None) -> None:
-        self._settings = settings
-        self._piece = piece
-
-    def __call__(self, group: Group, at: Sequence[int]) -> None:
+    def _update_dense(self, group: Group, at: Sequence[int]) -> None:
+        """torch's fused kernels, over the tensors as they are or cut into pieces."""
         settings = self._settings
-        group.steps += 1
-        parameters = self._cut([group.parameters[i] for i in at])
-        gradients = self._cut([_gradient(group.parameters[i]) for i in at])
-        first = self._cut([group.first[i] for i in at]) if group.first else []
+        parameters = group.cut([group.parameters[i] for i in at])
+        gradients = group.cut([_gradient(group.parameters[i]) for i in at])
+        first = group.cut([group.first[i] for i in at]) if group.first else []
         if settings.name == "sgd":
             torch._fused_sgd_(
                 parameters,
@@ -171,7 +174,7 @@ class _Fused:
             parameters,
             gradients,
             first,
-            self._cut([group.second[i] for i in at]),
+            group.cut([group.second[i] for i in at]),
             [],
             [group.steps] * len(parameters),
             lr=group.rate,
@@ -183,26 +186,11 @@ class _Fused:
             maximize=False,
         )
 
-    def _cut(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        if self._piece is None:
-            return list(tensors)
-        return [part for tensor in tensors for part in _flat(tensor).split(self._piece)]
-
-
-class _Large:
-    """A kernel of our own for groups of millions of numbers."""
-
-    def __init__(self, settings: OptimizerSettings, betas: Tensor, kernel: Any) -> None:
-        self._settings = settings
-        self._betas = betas
-        self._kernel = kernel
-
-    def __call__(self, group: Group, at: Sequence[int]) -> None:
-        group.powers.mul_(self._betas)
+    def _update_factored(self, group: Group, at: Sequence[int]) -> None:
         for i in at:
-            self._kernel(
+            self._factored(
                 group.parameters[i],
-                _gradient(group.parameters[i]),
+                factors_of(group.parameters[i]),
                 group.first[i],
                 group.second[i],
                 rate=group.rate,
@@ -213,13 +201,27 @@ class _Large:
                 decoupled=self._settings.name == "adamw",
             )
 
+    def _accept_factors(self, group: Group, device: torch.device) -> None:
+        """Let wide weights hand over the factors of their gradient, where a kernel can use them."""
+        wide = [p for p in group.parameters if offers_factors(p) and p.numel() >= _WIDE]
+        if device.type != "cuda" or self._settings.name == "sgd" or not wide:
+            return
+        try:
+            from aleator.training import factored_adam
+        except ImportError:
+            return
+        if factored_adam.why_unavailable(device) is None:
+            self._factored = factored_adam.factored_adam_
+            for parameter in wide:
+                accept_factors(parameter)
 
-def _large_adam(device: torch.device) -> Any:
-    try:
-        from aleator.training import adam_kernel
-    except ImportError:
+
+def _piece_size(total: int) -> int | None:
+    if total > _PIECES_A_LAUNCH * _LARGEST_PIECE:
         return None
-    return adam_kernel.adam_ if adam_kernel.works_on(device) else None
+    # Three quarters of what a launch takes, since uneven tensors leave remainders.
+    piece = -(-int(total / (0.75 * _PIECES_A_LAUNCH)) // 1024) * 1024
+    return max(_SMALLEST_PIECE, piece)
 
 
 def _dense(tensor: Tensor) -> bool:

@@ -1,0 +1,77 @@
+"""Gradients kept as factors.
+
+The gradient of a K × d × e weight that maps the same m rows to K heads is the product of the slope
+at the outputs and the rows. An optimizer that can use the two factors says so (`accept_factors`);
+then the product is never formed, and the weight carries the factors instead of a `.grad`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# With more rows than this, forming the product is no longer the smaller part of the work.
+_MOST_ROWS = 512
+
+
+def times_all_heads(rows: Tensor, weight: nn.Parameter) -> Tensor:
+    """`m × e` rows through a `K × d × e` weight: `m × K × d`, as one tall product.
+
+    >>> times_all_heads(torch.ones(5, 3), nn.Parameter(torch.ones(2, 4, 3))).shape
+    torch.Size([5, 2, 4])
+    """
+    return _TimesAllHeads.apply(rows, weight)
+
+
+def offer_factors(weight: nn.Parameter) -> None:
+    """Mark a weight that is used with `times_all_heads`."""
+    weight.takes_factors = False  # type: ignore[attr-defined]
+    weight.factors = None  # type: ignore[attr-defined]
+
+
+def offers_factors(weight: nn.Parameter) -> bool:
+    """Whether a weight could hand over factors."""
+    return hasattr(weight, "takes_factors")
+
+
+def accept_factors(weight: nn.Parameter) -> None:
+    """Ask for factors instead of a gradient."""
+    weight.takes_factors = True  # type: ignore[attr-defined]
+
+
+def factors_of(weight: nn.Parameter) -> tuple[Tensor, Tensor] | None:
+    """The slope (m × K × d) and the rows (m × e) of the last backward pass, if handed over."""
+    return getattr(weight, "factors", None)
+
+
+def forget_factors(weight: nn.Parameter) -> None:
+    """Drop the factors, as one drops a gradient."""
+    if offers_factors(weight):
+        weight.factors = None  # type: ignore[attr-defined]
+
+
+class _TimesAllHeads(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weight: nn.Parameter) -> Tensor:  # type: ignore[override]
+        ctx.save_for_backward(rows)
+        ctx.weight = weight  # the parameter itself, not a saved copy, so that it can carry factors
+        return F.linear(rows, weight.flatten(0, 1)).unflatten(1, weight.shape[:2])
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor | None]:  # type: ignore[override]
+        (rows,) = ctx.saved_tensors
+        weight = ctx.weight
+        for_rows = for_weight = None
+        with torch.autocast(rows.device.type, enabled=False):
+            if ctx.needs_input_grad[0]:
+                for_rows = slope.flatten(1) @ weight.flatten(0, 1)
+            if ctx.needs_input_grad[1]:
+                if getattr(weight, "takes_factors", False) and len(rows) <= _MOST_ROWS:
+                    weight.factors = (slope, rows)
+                else:
+                    for_weight = (slope.flatten(1).mT @ rows).view_as(weight)
+        return for_rows, for_weight

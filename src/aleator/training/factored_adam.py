@@ -1,0 +1,155 @@
+"""Adam for a wide weight whose gradient is kept as its two factors: one Triton kernel.
+
+The gradient of a linear layer is a product of two thin matrices, one row a sample. Training wide
+heads is bound by memory traffic, and writing that product out only to read it once is a quarter of
+it. Here each tile of the product is formed where the weight's tile is updated, and never stored:
+on an H200, six heads of 3072 × 3072 take 0.42 ms instead of 0.55.
+
+Import this only where there is a GPU: it needs Triton, which comes with torch's CUDA builds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+# The fastest of a dozen shapes tried on an H200.
+_OUTPUTS, _INPUTS, _ROWS = 32, 64, 64
+
+
+@triton.jit
+def _update(
+    weight,
+    first,
+    second,
+    slope,
+    rows,
+    rate,
+    powers,
+    count,
+    width_out,
+    width_in,
+    slope_of_head,
+    slope_of_row,
+    beta1,
+    beta2,
+    decay,
+    epsilon,
+    decoupled: tl.constexpr,
+    precision: tl.constexpr,
+    tile_out: tl.constexpr,
+    tile_in: tl.constexpr,
+    tile_rows: tl.constexpr,
+):
+    head = tl.program_id(2)
+    out = tl.program_id(1) * tile_out + tl.arange(0, tile_out)
+    into = tl.program_id(0) * tile_in + tl.arange(0, tile_in)
+    g = tl.zeros((tile_out, tile_in), tl.float32)
+    for start in range(0, count, tile_rows):
+        row = start + tl.arange(0, tile_rows)
+        a = tl.load(
+            slope + head * slope_of_head + row[None, :] * slope_of_row + out[:, None],
+            mask=(row < count)[None, :] & (out < width_out)[:, None],
+            other=0.0,
+        )
+        b = tl.load(
+            rows + row[:, None] * width_in + into[None, :],
+            mask=(row < count)[:, None] & (into < width_in)[None, :],
+            other=0.0,
+        )
+        g = tl.dot(a, b, g, input_precision=precision)
+    at = (head * width_out + out[:, None]).to(tl.int64) * width_in + into[None, :]
+    inside = (out < width_out)[:, None] & (into < width_in)[None, :]
+    p = tl.load(weight + at, mask=inside)
+    m = tl.load(first + at, mask=inside)
+    v = tl.load(second + at, mask=inside)
+    lr = tl.load(rate)
+    missing1 = (1 - tl.load(powers)).to(tl.float32)
+    missing2 = (1 - tl.load(powers + 1)).to(tl.float32)
+    if decoupled:
+        p = p - lr * decay * p
+    else:
+        g = g + decay * p
+    m = m + (1 - beta1) * (g - m)
+    v = beta2 * v + (1 - beta2) * g * g
+    p = p - (lr / missing1) * m / (tl.sqrt(v) / tl.sqrt(missing2) + epsilon)
+    tl.store(weight + at, p, mask=inside)
+    tl.store(first + at, m, mask=inside)
+    tl.store(second + at, v, mask=inside)
+
+
+def factored_adam_(
+    weight: Tensor,
+    factors: tuple[Tensor, Tensor],
+    first: Tensor,
+    second: Tensor,
+    *,
+    rate: Tensor,
+    powers: Tensor,
+    betas: tuple[float, float],
+    weight_decay: float,
+    epsilon: float,
+    decoupled: bool,
+) -> None:
+    """One step of Adam (AdamW if `decoupled`) on a K × d × e weight, in place.
+
+    `factors` are the slope at the K heads' outputs (m × K × d) and the heads' input (m × e): the
+    gradient is `einsum("mkd,me->kde")`. `powers` holds both betas to the power of the step, in
+    double precision so that the correction of the first steps is exact.
+    """
+    slope, rows = factors
+    heads, width_out, width_in = weight.shape
+    if slope.stride(2) != 1:
+        slope = slope.contiguous()
+    grid = (triton.cdiv(width_in, _INPUTS), triton.cdiv(width_out, _OUTPUTS), heads)
+    _update[grid](
+        weight,
+        first,
+        second,
+        slope,
+        rows.contiguous(),
+        rate,
+        powers,
+        len(rows),
+        width_out,
+        width_in,
+        slope.stride(1),
+        slope.stride(0),
+        betas[0],
+        betas[1],
+        weight_decay,
+        epsilon,
+        decoupled=decoupled,
+        precision="ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32",
+        tile_out=_OUTPUTS,
+        tile_in=_INPUTS,
+        tile_rows=_ROWS,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def why_unavailable(device: torch.device) -> str | None:
+    """None if kernels can be compiled and run here; Triton wants a C compiler besides the GPU."""
+    weight, first, second = (torch.zeros(1, 8, 8, device=device) for _ in range(3))
+    settings: dict[str, Any] = {"betas": (0.9, 0.999), "weight_decay": 0.0, "epsilon": 1e-8}
+    try:
+        factored_adam_(
+            weight,
+            (torch.zeros(2, 1, 8, device=device), torch.zeros(2, 8, device=device)),
+            first,
+            second,
+            rate=torch.zeros((), device=device),
+            powers=torch.full((2,), 0.5, dtype=torch.float64, device=device),
+            decoupled=False,
+            **settings,
+        )
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
