@@ -100,9 +100,8 @@ class Engine:
     def _settle(self) -> None:
         """Move everything to its place and compute what never changes."""
         for module in self._method.modules.values():
-            module.to(self._device).eval()
-            if self._device.type == "cuda":
-                module.to(memory_format=torch.channels_last)
+            # Two-dimensional convolutions are fastest with channels last, on CPUs too.
+            module.to(self._device, memory_format=torch.channels_last).eval()
         self._columns = ColumnStore(
             self._leaves, self._method.derived, self.plan, self._device, self._networks_run
         )
