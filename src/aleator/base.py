@@ -125,7 +125,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         with Progress(name, engine.total_steps, shown=bool(self.progress)) as progress:
             engine.train(progress)
         for module in draft.method.modules.values():
-            module.to("cpu", memory_format=torch.contiguous_format).eval()
+            module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
         learnt = {**draft.learnt(), "history_": engine.history, "plan_": engine.plan}
         self._keep(X, door, learnt)
         if engine.interrupted:
@@ -185,7 +185,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     @property
     def _n_features_out(self) -> int:
-        return self.embedding_dim_  # type: ignore[attr-defined, no-any-return]
+        return self.embedding_dim_
 
 
 def _checked_order(sample_order: Any, rows: int) -> Tensor | None:

@@ -273,9 +273,7 @@ class LFR(RepresentationLearner):
                 )
         target_dim = _width_of(candidates[0], shape, "projector")
         looked_at = sampler.peek()[: self.selection_size or self.batch_size]
-        selection = select(
-            candidates, data[looked_at], kept, given=self.projectors is not None
-        )
+        selection = select(candidates, data[looked_at], kept, given=self.projectors is not None)
         with seeded(seeds.predictors, _CPU):
             heads = self._heads(kept, embedding_dim, target_dim)
         bank = HeadBank(heads)
@@ -299,6 +297,7 @@ class LFR(RepresentationLearner):
                 "selected_projectors_": selection.chosen,
                 "projector_kernel_": selection.kernel,
                 "embedding_dim_": embedding_dim,
+                "target_dim_": target_dim,
             }
 
         return Draft(method, learnt)
@@ -329,9 +328,7 @@ def _width_of(module: nn.Module, shape: Sequence[int], role: str) -> int:
     try:
         return flat_width(module, shape)
     except (RuntimeError, TypeError, IndexError) as error:
-        raise ValueError(
-            f"the {role} cannot take rows of shape {tuple(shape)}: {error}"
-        ) from error
+        raise ValueError(f"the {role} cannot take rows of shape {tuple(shape)}: {error}") from error
 
 
 def _require_modules(name: str, modules: Any) -> None:

@@ -123,9 +123,7 @@ class _BatchwiseBarlowTwins(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: Any, prediction: Tensor, target: Tensor, weight: float
-    ) -> Tensor:
+    def forward(ctx: Any, prediction: Tensor, target: Tensor, weight: float) -> Tensor:
         length = torch.linalg.vector_norm(prediction, dim=-1, keepdim=True)
         length = length.clamp_min_(_SMALLEST_NORM)
         direction = prediction / length
@@ -138,9 +136,7 @@ class _BatchwiseBarlowTwins(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(  # type: ignore[override]
-        ctx: Any, outer: Tensor
-    ) -> tuple[Tensor | None, Tensor | None, None]:
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         direction, target, length, slope = ctx.saved_tensors
         slope = slope * outer
         for_prediction = for_target = None

@@ -78,7 +78,9 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m aleator.benchmark.accuracy",
         description="Train a recipe, probe it as the paper does, print one JSON line a run.",
     )
-    parser.add_argument("recipes", nargs="+", metavar="RECIPE", help="income, theorem, har, epilepsy")
+    parser.add_argument(
+        "recipes", nargs="+", metavar="RECIPE", help="income, theorem, har, epilepsy"
+    )
     parser.add_argument("--data", help="folder of the data sets (default: $ALEATOR_DATA)")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="SEED")
     parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")

@@ -130,7 +130,7 @@ def _har(folder: Path) -> Split:
 
 
 def _epilepsy(folder: Path) -> Split:
-    """Bonn EEG in 178-step rows: each step scaled to 0..1 over all rows, as the paper's source does.
+    """Bonn EEG in rows of 178 steps: each step scaled to 0..1 over all rows, as the paper does.
 
     The paper's split: 80 / 20 with seed 42; seizure (class 1) against the rest.
     """

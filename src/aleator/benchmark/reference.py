@@ -86,9 +86,7 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
             for projector, predictor in zip(projectors, predictors, strict=True):
                 with torch.no_grad():
                     target = projector(batch)
-                loss = loss + _bbt(
-                    predictor(representation), target, settings.off_diagonal_weight
-                )
+                loss = loss + _bbt(predictor(representation), target, settings.off_diagonal_weight)
             loss = loss / len(projectors)
             encoder_optimizer.zero_grad()
             predictor_optimizer.zero_grad()

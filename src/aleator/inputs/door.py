@@ -65,7 +65,9 @@ class Door:
         return {"modality": self.modality.name, "shape": list(self.shape)}
 
     @classmethod
-    def described(cls, description: dict[str, Any], scale: dict[str, np.ndarray], asker: str) -> Door:
+    def described(
+        cls, description: dict[str, Any], scale: dict[str, np.ndarray], asker: str
+    ) -> Door:
         """The opposite of `describe`."""
         modality = MODALITIES[description["modality"]]
         return cls(modality, tuple(description["shape"]), asker, scale)
@@ -79,9 +81,10 @@ class Door:
                 piece = (piece - self.scale["mean"]) / self.scale["deviation"]
             with np.errstate(over="ignore"):
                 columns[start : start + rows] = piece
-            gaps = np.argwhere(~np.isfinite(columns[start : start + rows]))
-            if len(gaps):
-                row, unit = int(gaps[0][0]) + start, int(gaps[0][1])
+            finite = np.isfinite(columns[start : start + rows])
+            if not finite.all():
+                row, unit = (int(i) for i in np.argwhere(~finite)[0][:2])
+                row += start
                 raise ValueError(
                     f"row {row}, {self.modality.unit} {unit} of X holds a value too large for "
                     "float32 (infinity): rescale it"

@@ -57,7 +57,9 @@ def _column_names(X: Any) -> list[str] | None:
 
 def _refuse_text_columns(frame: Any, names: list[str]) -> None:
     for position, name in enumerate(names):
-        column = frame.iloc[:, position] if hasattr(frame, "iloc") else frame.get_columns()[position]
+        column = (
+            frame.iloc[:, position] if hasattr(frame, "iloc") else frame.get_columns()[position]
+        )
         kind = str(column.dtype).lower()
         if not any(known in kind for known in ("int", "float", "bool", "decimal", "object")):
             raise ValueError(

@@ -88,9 +88,10 @@ def lfr(
 def _pair_loss(loss: str | PairLoss, off_diagonal_weight: float) -> Callable[..., Tensor]:
     if not isinstance(loss, str):
         return loss
-    return {
+    named: dict[str, Callable[..., Tensor]] = {
         "bbt": partial(bbt_to_unit_target, off_diagonal_weight=off_diagonal_weight),
         "infonce": info_nce,
         "cosine": cosine_distance,
         "mse": mean_squared_error,
-    }[loss]
+    }
+    return named[loss]

@@ -96,7 +96,7 @@ class _BatchNormBank(nn.Module):
 
     def __init__(self, layers: Sequence[nn.BatchNorm1d]) -> None:
         super().__init__()
-        self.eps, self.momentum = layers[0].eps, layers[0].momentum
+        self.eps, self.momentum = layers[0].eps, layers[0].momentum or 0.0
         self.weight = self.bias = None
         if layers[0].affine:
             self.weight = _stack([layer.weight for layer in layers])
@@ -107,7 +107,7 @@ class _BatchNormBank(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         mean, var = (getattr(self, f"running_{what}", None) for what in ("mean", "var"))
         if self.training and mean is not None:
-            self.num_batches_tracked += 1
+            self.get_buffer("num_batches_tracked").add_(1)
         out = F.batch_norm(
             x.flatten(1),
             None if mean is None else mean.flatten(),

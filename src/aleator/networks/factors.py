@@ -55,14 +55,14 @@ def forget_factors(weight: nn.Parameter) -> None:
 
 class _TimesAllHeads(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, weight: nn.Parameter) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, rows: Tensor, weight: nn.Parameter) -> Tensor:
         ctx.save_for_backward(rows)
         ctx.weight = weight  # the parameter itself, not a saved copy, so that it can carry factors
         return F.linear(rows, weight.flatten(0, 1)).unflatten(1, weight.shape[:2])
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor | None]:  # type: ignore[override]
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor | None]:
         (rows,) = ctx.saved_tensors
         weight = ctx.weight
         for_rows = for_weight = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from torch import nn
 
 
-def mlp(input_shape: Sequence[int], output_dim: int, *, layers: int, hidden: int = 256) -> nn.Module:
+def mlp(
+    input_shape: Sequence[int], output_dim: int, *, layers: int, hidden: int = 256
+) -> nn.Module:
     """A ReLU network of `layers` linear layers.
 
     >>> mlp((10,), 8, layers=2, hidden=16)
@@ -21,12 +24,14 @@ def mlp(input_shape: Sequence[int], output_dim: int, *, layers: int, hidden: int
     """
     widths = [math.prod(input_shape), *[hidden] * (layers - 1), output_dim]
     parts: list[nn.Module] = [nn.Flatten()]
-    for before, after in zip(widths, widths[1:], strict=False):
+    for before, after in pairwise(widths):
         parts += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*parts[:-1])
 
 
-def mlp_predictor(input_dim: int, output_dim: int, *, layers: int = 2, hidden: int = 256) -> nn.Module:
+def mlp_predictor(
+    input_dim: int, output_dim: int, *, layers: int = 2, hidden: int = 256
+) -> nn.Module:
     """A predictor of `layers` linear layers, normalised over the batch between them.
 
     >>> [type(layer).__name__ for layer in mlp_predictor(64, 64)]

@@ -165,7 +165,9 @@ class ColumnStore:
 
     def must_stage(self, names: Iterable[str]) -> list[Staged]:
         """The columns whose batches must be brought to the device before a step."""
-        needed = set(names) | {self._derived[name].source for name in names if self._recomputes(name)}
+        needed = set(names) | {
+            self._derived[name].source for name in names if self._recomputes(name)
+        }
         columns = (self._columns[name] for name in sorted(needed))
         return [column for column in columns if isinstance(column, Staged)]
 

@@ -86,9 +86,9 @@ class Engine:
         with arithmetic(self.plan.precision), seeded(self._noise_seed, self._device):
             self._settle()
             try:
-                for self._round in range(self._rounds.count):
+                for round_ in range(self._rounds.count):
                     for pupil in self._pupils:
-                        self._take_turn(pupil, progress)
+                        self._take_turn(pupil, round_, progress)
             except KeyboardInterrupt:
                 self.interrupted = True
             for pupil in self._pupils:
@@ -101,7 +101,7 @@ class Engine:
         """Move everything to its place and compute what never changes."""
         for module in self._method.modules.values():
             # Two-dimensional convolutions are fastest with channels last, on CPUs too.
-            module.to(self._device, memory_format=torch.channels_last).eval()
+            module.to(self._device).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
         self._columns = ColumnStore(
             self._leaves, self._method.derived, self.plan, self._device, self._networks_run
         )
@@ -111,7 +111,7 @@ class Engine:
             for phase in self._method.phases
         ]
 
-    def _take_turn(self, pupil: _Pupil, progress: Progress) -> None:
+    def _take_turn(self, pupil: _Pupil, round_: int, progress: Progress) -> None:
         """One phase's turn in a round."""
         phase = pupil.phase
         if phase.repeats == 0:
@@ -123,7 +123,7 @@ class Engine:
         steps = phase.repeats * (1 if self._rounds.by_steps else len(self._sizes))
         for _ in range(steps):
             if pupil.steps_in_pass == 0:
-                pupil.begin_pass(self._sampler.next_pass(), self._device, self._round)
+                pupil.begin_pass(self._sampler.next_pass(), self._device, round_)
             self._set_rates(pupil)
             pupil.step_on_batch(self._sizes, self._stepper_for)
             progress.advance()
@@ -186,7 +186,7 @@ class Engine:
                 # A network of the user's that waits for the device, say; it can still train.
                 reason = str(error).splitlines()[0]
                 warnings.warn(
-                    f"a step could not be captured as a CUDA graph, so steps run eagerly ({reason})",
+                    f"a step cannot be captured as a CUDA graph, so steps run eagerly ({reason})",
                     stacklevel=2,
                 )
                 self.plan = replace(self.plan, graphs=False)

@@ -22,7 +22,7 @@ _OUTPUTS, _INPUTS, _ROWS = 32, 64, 64
 
 
 @triton.jit
-def _update(
+def _update(  # type: ignore[no-untyped-def]  # Triton reads annotations as types of its own
     weight,
     first,
     second,

@@ -95,7 +95,8 @@ def place_columns(
     computed again for every batch. `host_limit` is None where the device is the host: then the
     input stays where it is, and only derived columns are weighed.
 
-    >>> needs = [ColumnNeed("input", 100, (1,), 2, False), ColumnNeed("targets", 100, (9,), 6, True)]
+    >>> needs = [ColumnNeed("input", 100, (1,), reads=2, derived=False),
+    ...          ColumnNeed("targets", 100, (9,), reads=6, derived=True)]
     >>> [place.where for place in place_columns(needs, device_limit=1000, host_limit=10_000)]
     ['device', 'host']
     """
