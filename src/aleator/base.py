@@ -156,7 +156,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _keep(self, X: Any, door: Door, learnt: dict[str, Any]) -> None:
         _check_feature_names(self, X, reset=True)
         self.door_ = door
-        self.n_features_in_ = int(np.shape(X)[1])
+        self.n_features_in_ = door.shape[0]  # columns of a table, else channels
         for name, value in learnt.items():
             setattr(self, name, value)
 

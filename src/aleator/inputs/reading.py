@@ -43,7 +43,7 @@ def _to_numbers(X: Any, min_samples: int, asker: str) -> np.ndarray:
         allow_nd=True,
         ensure_all_finite=False,
         ensure_min_samples=min_samples,
-        ensure_min_features=0,
+        ensure_min_features=1,
         estimator=asker,
         input_name="X",
     )

@@ -1,0 +1,57 @@
+"""Fixtures and the folder of golden values, when it is there."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+SHARED = Path(os.environ.get("ALEATOR_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+def pytest_configure(config):
+    # Two workers on two cores: threads beyond that only fight each other.
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def golden():
+    folder = SHARED / "golden"
+    if not folder.is_dir():
+        pytest.skip("no golden values here: the folder 'shared' beside the repository is absent")
+
+    def read(name):
+        with np.load(folder / name) as file:
+            return dict(file)
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip("no real data here: the folder 'shared' beside the repository is absent")
+    return folder
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def table(random):
+    return random.normal(size=(60, 5)).astype(np.float32)
+
+
+@pytest.fixture
+def series(random):
+    return random.normal(size=(40, 2, 24)).astype(np.float32)
+
+
+@pytest.fixture
+def images(random):
+    return random.random((24, 3, 12, 10), dtype=np.float32)

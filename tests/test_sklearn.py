@@ -1,0 +1,81 @@
+"""LFR among scikit-learn's own tools."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from aleator import LFR
+from tests.small import SETTINGS, small_lfr
+
+
+@parametrize_with_checks([LFR(**{**SETTINGS, "random_state": None})])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def test_pipeline_and_grid_search(table):
+    labels = (table[:, 0] > 0).astype(int)
+    pipeline = make_pipeline(StandardScaler(), small_lfr(), LogisticRegression())
+    search = GridSearchCV(pipeline, {"lfr__n_projectors": [1, 2]}, cv=2).fit(table, labels)
+    assert set(search.best_params_) == {"lfr__n_projectors"}
+    assert search.predict(table).shape == (60,)
+
+
+def test_it_learns_something():
+    X, y = load_digits(return_X_y=True)
+    lfr = LFR(epochs=12, embedding_dim=64, random_state=0)
+    Z = lfr.fit_transform(X[:1000])
+    probe = LogisticRegression(max_iter=2000).fit(Z, y[:1000])
+    assert probe.score(lfr.transform(X[1000:]), y[1000:]) > 0.85
+    encoder = [record["loss"] for record in lfr.history_ if record["phase"] == "encoder"]
+    assert encoder[-1] < 0.6 * encoder[0]
+
+
+def test_clone_and_init_store_arguments_untouched():
+    betas = [0.5, 0.9]
+    lfr = LFR(betas=betas, loss="mse")
+    assert lfr.betas is betas
+    copied = clone(lfr)
+    assert copied.get_params()["betas"] == betas
+    assert copied.loss == "mse"
+
+
+def test_set_output_pandas(table):
+    frame = pd.DataFrame(table, columns=list("abcde"), index=np.arange(60) + 7)
+    out = small_lfr().set_output(transform="pandas").fit_transform(frame)
+    assert list(out.columns) == [f"lfr{i}" for i in range(8)]
+    assert (out.dtypes == np.float32).all()
+    assert (out.index == frame.index).all()
+
+
+@pytest.mark.parametrize("data", ["table", "series", "images"])
+def test_pickle_of_a_fitted_estimator(data, request):
+    X = request.getfixturevalue(data)
+    lfr = small_lfr().fit(X)
+    again = pickle.loads(pickle.dumps(lfr))
+    np.testing.assert_array_equal(again.transform(X), lfr.transform(X))
+
+
+def test_column_names_are_checked(table):
+    frame = pd.DataFrame(table, columns=list("abcde"))
+    lfr = small_lfr().fit(frame)
+    assert list(lfr.feature_names_in_) == list("abcde")
+    with pytest.raises(ValueError, match="feature names"):
+        lfr.transform(frame.rename(columns={"a": "z"}))
+
+
+def test_not_fitted(table):
+    with pytest.raises(NotFittedError):
+        LFR().transform(table)
+    with pytest.raises(NotFittedError):
+        LFR().save("nowhere")
