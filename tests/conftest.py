@@ -3,9 +3,16 @@
 import os
 from pathlib import Path
 
+# Some virtual machines announce AMX but do not let it run; then torch's own bfloat16 product dies
+# of an illegal instruction. Must be set before torch is first used.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
 import numpy as np
 import pytest
 import torch
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels then run on the CPU
 
 SHARED = Path(os.environ.get("ALEATOR_SHARED", Path(__file__).parents[2] / "shared"))
 

@@ -272,7 +272,7 @@ class LFR(RepresentationLearner):
                     self.weight_dropout,
                 )
         target_dim = _width_of(candidates[0], shape, "projector")
-        looked_at = sampler.peek()[: self.selection_size or self.batch_size]
+        looked_at = sampler.peek()[: self.selection_size or max(2, self.batch_size)]
         selection = select(candidates, data[looked_at], kept, given=self.projectors is not None)
         with seeded(seeds.predictors, _CPU):
             heads = self._heads(kept, embedding_dim, target_dim)

@@ -1,0 +1,210 @@
+"""save and load: faithful, atomic, and clear about what is wrong."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+import aleator
+from aleator import modelfiles
+from aleator.parameters import NotStored
+from tests.small import small_lfr
+
+
+@pytest.fixture
+def saved(table, tmp_path):
+    lfr = small_lfr().fit(table)
+    lfr.save(tmp_path / "model")
+    return lfr, tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    ("data", "changes"),
+    [
+        ("table", {}),
+        ("series", {"predictor": "mlp", "betas": [0.5, 0.9]}),
+        ("series", {"encoder": "tcn", "embedding_dim": None}),
+        ("images", {"projector_init": "beta", "weight_dropout": 0.4, "preprocessing": None}),
+    ],
+)
+def test_a_loaded_estimator_is_the_saved_one(data, changes, request, tmp_path):
+    X = request.getfixturevalue(data)
+    lfr = small_lfr(**changes).fit(X)
+    lfr.save(tmp_path)
+    again = aleator.load(tmp_path)
+    np.testing.assert_array_equal(again.transform(X), lfr.transform(X))
+    assert repr(again) == repr(lfr) or changes.get("betas") == [0.5, 0.9]
+    for mine, theirs in zip(lfr.predictors_, again.predictors_, strict=True):
+        for name, value in mine.state_dict().items():
+            assert torch.equal(value, theirs.state_dict()[name])
+    inside = torch.from_numpy(lfr.door_.admit(X))
+    with torch.no_grad():
+        for mine, theirs in zip(lfr.projectors_, again.projectors_, strict=True):
+            assert torch.equal(mine(inside), theirs(inside))
+    np.testing.assert_array_equal(again.selected_projectors_, lfr.selected_projectors_)
+    np.testing.assert_array_equal(again.projector_kernel_, lfr.projector_kernel_)
+    assert again.history_ == lfr.history_
+    assert again.plan_ == lfr.plan_
+    assert again.n_features_in_ == lfr.n_features_in_
+    refitted = again.fit(X)
+    np.testing.assert_allclose(refitted.transform(X), lfr.transform(X), atol=1e-6)
+
+
+def test_column_names_survive(table, tmp_path):
+    frame = pd.DataFrame(table, columns=list("abcde"))
+    small_lfr().fit(frame).save(tmp_path)
+    again = aleator.load(tmp_path)
+    assert list(again.feature_names_in_) == list("abcde")
+    assert list(again.get_feature_names_out())[:2] == ["lfr0", "lfr1"]
+    with pytest.raises(ValueError, match="feature names"):
+        again.transform(frame.rename(columns={"a": "z"}))
+
+
+def test_nothing_is_pickled(saved):
+    _, folder = saved
+    names = sorted(os.listdir(folder))
+    assert len(names) == 2
+    assert names[0] == "aleator.json"
+    assert names[1].startswith("weights-")
+    assert names[1].endswith(".safetensors")
+
+
+def test_networks_of_ones_own(table, tmp_path):
+    encoder = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
+    projectors = [nn.Linear(5, 3) for _ in range(2)]
+    lfr = small_lfr(encoder=encoder, projectors=projectors, n_candidates=None, loss=_my_loss)
+    lfr.fit(table).save(tmp_path)
+    with pytest.raises(ValueError, match=r"encoder is your own \(Sequential\).*encoder=a module"):
+        aleator.load(tmp_path)
+    mould = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
+    untouched = mould[0].weight.clone()
+    again = aleator.load(tmp_path, encoder=mould)
+    np.testing.assert_array_equal(again.transform(table), lfr.transform(table))
+    assert torch.equal(mould[0].weight, untouched)
+    assert again.projectors_ is None
+    assert len(again.predictors_) == 2
+    assert isinstance(again.loss, NotStored)
+    with pytest.raises(ValueError, match=r"cannot hold its loss \(_my_loss\)|its encoder"):
+        again.fit(table)
+    full = aleator.load(tmp_path, encoder=mould, projectors=[nn.Linear(5, 3) for _ in range(2)])
+    assert torch.equal(full.projectors_[1].weight, lfr.projectors_[1].weight)
+    with pytest.raises(ValueError, match="do not fit the module"):
+        aleator.load(tmp_path, encoder=nn.Linear(5, 3))
+    with pytest.raises(ValueError, match="2 projectors, but 1 are given"):
+        aleator.load(tmp_path, encoder=mould, projectors=[nn.Linear(5, 3)])
+    full.save(tmp_path / "twice")
+    assert aleator.load(tmp_path / "twice", encoder=mould).transform(table).shape == (60, 4)
+
+
+def _my_loss(prediction, target):
+    return ((prediction - target) ** 2).mean()
+
+
+def weights_of(folder):
+    return next(folder.glob("*.safetensors"))
+
+
+def damage(path, change):
+    path.write_bytes(change(path.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda f: (f / "aleator.json").unlink(), "holds no saved model"),
+        (lambda f: weights_of(f).unlink(), "weights are missing"),
+        (lambda f: damage(weights_of(f), lambda b: b[:-10]), "cut short or was altered"),
+        (lambda f: damage(weights_of(f), lambda b: b[:-1] + b"\x01"), "cut short or was altered"),
+        (lambda f: damage(f / "aleator.json", lambda b: b[:100]), "cut short or is not JSON"),
+        (lambda f: damage(f / "aleator.json", lambda b: b"\xff\xfe\x00"), "not JSON"),
+        (
+            lambda f: damage(f / "aleator.json", lambda b: b.replace(b'"n_projectors": 2', b'"n_projectors": 3')),
+            "altered after it was saved",
+        ),
+        (lambda f: (f / "aleator.json").write_text("[1, 2]"), "was not written by aleator"),
+        (lambda f: (f / "aleator.json").write_text('{"model": 1}'), "was not written by aleator"),
+    ],
+    ids=["no json", "no weights", "short weights", "changed weights", "short json", "binary json",
+         "changed json", "foreign list", "foreign dict"],
+)  # fmt: skip
+def test_damage_is_named(saved, harm, message):
+    _, folder = saved
+    harm(folder)
+    with pytest.raises(modelfiles.ModelFileError, match=message):
+        aleator.load(folder)
+
+
+def test_other_folders_and_versions(saved, tmp_path):
+    with pytest.raises(ValueError, match="holds no saved model"):
+        aleator.load(tmp_path / "nowhere")
+    file = tmp_path / "file"
+    file.write_text("x")
+    with pytest.raises(ValueError, match="is a file"):
+        aleator.load(file)
+    lfr, folder = saved
+    with pytest.raises(ValueError, match="is a file"):
+        lfr.save(file)
+    path = folder / "aleator.json"
+    description = json.loads(path.read_text())
+    description["content"]["format_version"] = 99
+    path.write_text(json.dumps(description))
+    with pytest.raises(ValueError, match="newer than this aleator"):
+        aleator.load(folder)
+
+
+def test_weights_cannot_be_fetched_from_elsewhere(saved):
+    _, folder = saved
+    content = json.loads((folder / "aleator.json").read_text())["content"]
+    content["weights"]["file"] = "../../secret.safetensors"
+    description = {"content": content, "sha256": modelfiles._checksum(content)}
+    (folder / "aleator.json").write_text(json.dumps(description))
+    with pytest.raises(ValueError, match="weights are missing") as caught:
+        aleator.load(folder)
+    assert ".." not in str(caught.value)
+
+
+@pytest.mark.parametrize("crash_at", range(1, 8))
+def test_a_crash_leaves_the_old_or_the_new_model(saved, table, monkeypatch, crash_at):
+    """Die at every call that touches the disk; what is there must load as one of the two."""
+    old, folder = saved
+    new = small_lfr(random_state=9).fit(table)
+    calls = 0
+
+    def counted(original):
+        def call(*arguments, **named):
+            nonlocal calls
+            calls += 1
+            if calls == crash_at:
+                raise MemoryError("the power went out")
+            return original(*arguments, **named)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "replace", "open"):
+            patch.setattr(modelfiles.os, name, counted(getattr(os, name)))
+        patch.setattr(modelfiles.Path, "unlink", counted(modelfiles.Path.unlink))
+        try:
+            new.save(folder)
+            crashed = False
+        except MemoryError:
+            crashed = True
+    there = aleator.load(folder).transform(table)
+    is_old = np.array_equal(there, old.transform(table))
+    is_new = np.array_equal(there, new.transform(table))
+    assert is_old or is_new
+    assert crashed or is_new
+    new.save(folder)
+    np.testing.assert_array_equal(aleator.load(folder).transform(table), new.transform(table))
+
+
+def test_saving_again_replaces(saved, table):
+    _, folder = saved
+    new = small_lfr(random_state=9).fit(table)
+    new.save(folder)
+    assert len(list(folder.iterdir())) == 2
+    np.testing.assert_array_equal(aleator.load(folder).transform(table), new.transform(table))
