@@ -62,9 +62,7 @@ def test_greedy_comes_close_to_the_best_subset(random):
     vectors = random.normal(size=(8, 20))
     kernel = vectors @ vectors.T
     ours = greedy_map(torch.tensor(kernel), 3).tolist()
-    best = max(
-        np.linalg.det(kernel[np.ix_(s, s)]) for s in itertools.combinations(range(8), 3)
-    )
+    best = max(np.linalg.det(kernel[np.ix_(s, s)]) for s in itertools.combinations(range(8), 3))
     assert np.linalg.det(kernel[np.ix_(ours, ours)]) > 0.5 * best
 
 

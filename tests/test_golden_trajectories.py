@@ -11,7 +11,9 @@ TOLERANCE = 1e-4
 
 
 def loaded(module, run, prefix):
-    state = {k.removeprefix(prefix): torch.tensor(v) for k, v in run.items() if k.startswith(prefix)}
+    state = {
+        k.removeprefix(prefix): torch.tensor(v) for k, v in run.items() if k.startswith(prefix)
+    }
     module.load_state_dict(state)
     return module
 

@@ -20,7 +20,9 @@ def make(seed, batch_norm):
     projectors = [nn.Sequential(nn.Linear(6, 7), nn.Tanh(), nn.Linear(7, 4)) for _ in range(3)]
     if batch_norm:
         predictors = [
-            nn.Sequential(nn.Linear(5, 9, bias=False), nn.BatchNorm1d(9), nn.ReLU(), nn.Linear(9, 4))
+            nn.Sequential(
+                nn.Linear(5, 9, bias=False), nn.BatchNorm1d(9), nn.ReLU(), nn.Linear(9, 4)
+            )
             for _ in range(3)
         ]
     else:

@@ -23,12 +23,10 @@ from aleator.benchmark.recipes import Recipe
 
 def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
     """Train and probe once."""
-    from aleator import LFR
     from aleator.evaluation import probes
 
     began = time.perf_counter()
-    estimator = LFR(**recipe.parameters, device=device, random_state=seed, progress=False)
-    estimator.fit(split.X_train)
+    estimator = recipe.estimator(device, seed).fit(split.X_train)
     fitted = time.perf_counter() - began
     train, test = estimator.transform(split.X_train), estimator.transform(split.X_test)
     if recipe.probe["kind"] == "logistic":

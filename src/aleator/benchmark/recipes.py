@@ -37,6 +37,16 @@ class Recipe:
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
+    def estimator(self, device: str, seed: int) -> Any:
+        """The estimator this recipe describes. A recipe's precision is meant for GPUs."""
+        from aleator import LFR
+        from aleator.training.devices import resolve_device
+
+        estimator = LFR(**self.parameters, device=device, random_state=seed, progress=False)
+        if resolve_device(device).type == "cpu":
+            estimator.set_params(precision="32")
+        return estimator
+
 
 def config_folder() -> Path:
     """Where the recipes are: beside this file when installed, else in the repository."""

@@ -38,12 +38,11 @@ def measure(
     """
     import torch
 
-    from aleator import LFR
     from aleator.training.devices import resolve_device
 
     recipe = recipes.read(name)
     split = datasets.load(name, data) if data else datasets.generated(name)
-    estimator = LFR(**recipe.parameters, device=device, random_state=0, progress=False)
+    estimator = recipe.estimator(device, seed=0)
     if epochs is not None:
         estimator.set_params(epochs=epochs)
     place = resolve_device(device)
