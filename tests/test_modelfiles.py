@@ -122,7 +122,7 @@ def damage(path, change):
         (lambda f: damage(f / "aleator.json", lambda b: b[:100]), "cut short or is not JSON"),
         (lambda f: damage(f / "aleator.json", lambda b: b"\xff\xfe\x00"), "not JSON"),
         (
-            lambda f: damage(f / "aleator.json", lambda b: b.replace(b'"epochs": 2', b'"epochs": 3')),
+            lambda f: damage(f / "aleator.json", lambda b: b.replace(b'"epochs": 2', b'"epochs": 9')),
             "altered after it was saved",
         ),
         (lambda f: (f / "aleator.json").write_text("[1, 2]"), "was not written by aleator"),
