@@ -33,6 +33,24 @@ def test_default_widths(table, series, images):
 
 
 @pytest.mark.parametrize(
+    ("data", "encoder", "rate", "passes", "head"),
+    [
+        ("table", "auto", 1e-3, 1, nn.Linear),
+        ("series", "auto", 3e-4, 5, nn.Linear),
+        ("series", "tcn", 3e-4, 5, nn.Sequential),
+        ("images", "auto", 3e-4, 5, nn.Sequential),
+    ],
+)
+def test_none_stands_for_the_papers_settings(data, encoder, rate, passes, head, request):
+    lfr = LFR(epochs=1, n_projectors=1, n_candidates=1, embedding_dim=4, encoder=encoder)
+    lfr.fit(request.getfixturevalue(data))
+    assert [r["phase"] for r in lfr.history_] == ["encoder", *["predictors"] * passes]
+    assert lfr.history_[0]["learning_rates"] == {"encoder": pytest.approx(rate)}
+    assert type(lfr.predictors_[0]) is head
+    assert lfr.get_params()["learning_rate"] is None
+
+
+@pytest.mark.parametrize(
     "convert",
     [
         torch.from_numpy,
@@ -159,6 +177,12 @@ def test_modules_and_factories(series):
     assert lfr.transform(series).shape == (40, 4 * 22)
     weights = [tuple(p[0].weight.flatten().tolist()) for p in lfr.projectors_]
     assert len(set(weights)) == 2, "a projector module is drawn anew for every candidate"
+
+
+def test_a_torchvision_module(images):
+    torchvision = pytest.importorskip("torchvision", exc_type=Exception)
+    lfr = small_lfr(encoder=torchvision.models.resnet18(num_classes=6)).fit(images)
+    assert lfr.transform(images).shape == (24, 6)
 
 
 def test_frozen_parameters_of_a_given_encoder_stay(table):

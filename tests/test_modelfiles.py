@@ -112,6 +112,10 @@ def damage(path, change):
     path.write_bytes(change(path.read_bytes()))
 
 
+def rewrite_epochs(folder):
+    damage(folder / "aleator.json", lambda b: b.replace(b'"epochs": 2', b'"epochs": 9'))
+
+
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
@@ -121,10 +125,7 @@ def damage(path, change):
         (lambda f: damage(weights_of(f), lambda b: b[:-1] + b"\x01"), "cut short or was altered"),
         (lambda f: damage(f / "aleator.json", lambda b: b[:100]), "cut short or is not JSON"),
         (lambda f: damage(f / "aleator.json", lambda b: b"\xff\xfe\x00"), "not JSON"),
-        (
-            lambda f: damage(f / "aleator.json", lambda b: b.replace(b'"epochs": 2', b'"epochs": 9')),
-            "altered after it was saved",
-        ),
+        (rewrite_epochs, "altered after it was saved"),
         (lambda f: (f / "aleator.json").write_text("[1, 2]"), "was not written by aleator"),
         (lambda f: (f / "aleator.json").write_text('{"model": 1}'), "was not written by aleator"),
     ],

@@ -26,6 +26,14 @@ from aleator.training.plan import Rounds, make_plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler
 
+# What None stands for: the paper's settings for this kind of data (appendix C), or, for the rate of
+# Adam on images, which the paper trains with SGD, that of its series.
+PAPER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "table": {"learning_rate": 1e-3, "predictor_epochs": 1},
+    "series": {"learning_rate": 3e-4, "predictor_epochs": 5},
+    "image": {"learning_rate": 3e-4, "predictor_epochs": 5},
+}
+
 
 @dataclass(frozen=True)
 class Seeds:
@@ -77,6 +85,11 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     progress: Any
     random_state: Any
 
+    def _resolved(self, name: str, modality: str) -> Any:
+        """A parameter's value, or what None stands for with this kind of data."""
+        value = getattr(self, name)
+        return PAPER_DEFAULTS[modality][name] if value is None else value
+
     def _check_parameters(self) -> None:
         raise NotImplementedError
 
@@ -117,7 +130,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             plan=plan,
             sampler=sampler,
             rounds=self._rounds(),
-            optimizer=self._optimizer_settings(),
+            optimizer=self._optimizer_settings(door.modality.name),
             schedule=self.schedule,
             warmup_rounds=self.warmup_epochs,
             noise_seed=seeds.noise,
@@ -165,13 +178,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             return Rounds(int(self.steps), by_steps=True)
         return Rounds(int(self.epochs))
 
-    def _optimizer_settings(self) -> OptimizerSettings:
-        heads_rate = self.predictor_learning_rate
-        if heads_rate is None:
-            heads_rate = self.learning_rate
+    def _optimizer_settings(self, modality: str) -> OptimizerSettings:
+        rate = self._resolved("learning_rate", modality)
+        heads_rate = rate if self.predictor_learning_rate is None else self.predictor_learning_rate
         return OptimizerSettings(
             self.optimizer,
-            {"encoder": float(self.learning_rate), "predictor": float(heads_rate)},
+            {"encoder": float(rate), "predictor": float(heads_rate)},
             (float(self.betas[0]), float(self.betas[1])),
             float(self.momentum),
             float(self.weight_decay),

@@ -18,6 +18,7 @@ from aleator.networks.registry import (
     build_predictor,
     build_projector,
     encoder_name,
+    predictor_choice,
 )
 from aleator.networks.shapes import flat_width
 from aleator.parameters import require_int, require_number, require_one_of
@@ -56,19 +57,22 @@ class LFR(RepresentationLearner):
         A function gets predictions and targets, both K × m × d, and returns a scalar.
     off_diagonal_weight : float
         Lambda of the batch-wise Barlow Twins loss "bbt".
-    predictor : {"linear", "mlp"} or callable
-        A factory gets (embedding_dim, target_dim). "mlp" has `predictor_layers` layers of width
-        `predictor_hidden`.
+    predictor : {"auto", "linear", "mlp"} or callable
+        "auto" is the paper's: linear, but "mlp" for images and TCNs. "mlp" has `predictor_layers`
+        layers of width `predictor_hidden`. A factory gets (embedding_dim, target_dim).
     training : {"alternating", "joint"}
         Encoder and predictors in turns (one encoder pass, `predictor_epochs` predictor passes), or
         together.
+    predictor_epochs : int or None
+        None, as in the paper: 1 for tables, 5 for series and images.
     epochs : int
         Encoder passes over the data.
     steps : int or None
         Count in steps instead: stop after so many encoder steps, each followed by
         `predictor_epochs` predictor steps, with `warmup_epochs` steps of warm-up.
     optimizer : {"adam", "adamw", "sgd"}
-        With `learning_rate`, `betas` (Adam), `momentum` (SGD) and `weight_decay`.
+        With `learning_rate` (None: 1e-3 for tables, 3e-4 for series and images), `betas` (Adam),
+        `momentum` (SGD) and `weight_decay`.
     predictor_learning_rate : float or None
         None: as `learning_rate`.
     schedule : {"constant", "cosine"}
@@ -129,16 +133,16 @@ class LFR(RepresentationLearner):
         weight_dropout: float = 0.0,
         loss: Any = "bbt",
         off_diagonal_weight: float = 0.01,
-        predictor: Any = "linear",
+        predictor: Any = "auto",
         predictor_layers: int = 2,
         predictor_hidden: int = 256,
         training: str = "alternating",
-        predictor_epochs: int = 1,
+        predictor_epochs: int | None = None,
         epochs: int = 100,
         steps: int | None = None,
         batch_size: int = 128,
         optimizer: str = "adam",
-        learning_rate: float = 1e-3,
+        learning_rate: float | None = None,
         predictor_learning_rate: float | None = None,
         betas: tuple[float, float] = (0.9, 0.999),
         momentum: float = 0.9,
@@ -201,12 +205,11 @@ class LFR(RepresentationLearner):
                 least = 0 if name == "memory_limit" else 2 if name == "selection_size" else 1
                 require_int(name, getattr(self, name), least)
         for name in ("epochs", "predictor_epochs", "warmup_epochs"):
-            require_int(name, getattr(self, name), least=0)
-        require_number("learning_rate", self.learning_rate, 0, low_allowed=False)
-        if self.predictor_learning_rate is not None:
-            require_number(
-                "predictor_learning_rate", self.predictor_learning_rate, 0, low_allowed=False
-            )
+            if getattr(self, name) is not None or name != "predictor_epochs":
+                require_int(name, getattr(self, name), least=0)
+        for name in ("learning_rate", "predictor_learning_rate"):
+            if getattr(self, name) is not None:
+                require_number(name, getattr(self, name), 0, low_allowed=False)
         require_number("weight_dropout", self.weight_dropout, 0, 1)
         require_number("momentum", self.momentum, 0, 1)
         for name in ("off_diagonal_weight", "weight_decay"):
@@ -256,13 +259,11 @@ class LFR(RepresentationLearner):
         with seeded(seeds.encoder, _CPU):
             encoder = build_encoder(self.encoder, modality, shape, self.embedding_dim).float()
         embedding_dim = _width_of(encoder, shape, "encoder")
+        own_kind = encoder_name(self.encoder, modality) if isinstance(self.encoder, str) else None
         with seeded(seeds.projectors, _CPU):
             if self.projectors is not None:
                 candidates = [copy.deepcopy(module).float() for module in self.projectors]
             else:
-                own_kind = (
-                    encoder_name(self.encoder, modality) if isinstance(self.encoder, str) else None
-                )
                 candidates = draw(
                     lambda: build_projector(
                         self.projector, modality, shape, embedding_dim, own_kind
@@ -275,7 +276,8 @@ class LFR(RepresentationLearner):
         looked_at = sampler.peek()[: self.selection_size or max(2, self.batch_size)]
         selection = select(candidates, data[looked_at], kept, given=self.projectors is not None)
         with seeded(seeds.predictors, _CPU):
-            heads = self._heads(kept, embedding_dim, target_dim)
+            predictor = predictor_choice(self.predictor, modality, own_kind)
+            heads = self._heads(predictor, kept, embedding_dim, target_dim)
         bank = HeadBank(heads)
         method = lfr.lfr(
             encoder,
@@ -286,7 +288,7 @@ class LFR(RepresentationLearner):
             loss=self.loss,
             off_diagonal_weight=self.off_diagonal_weight,
             training=self.training,
-            predictor_epochs=self.predictor_epochs,
+            predictor_epochs=self._resolved("predictor_epochs", modality),
         )
 
         def learnt() -> dict[str, Any]:
@@ -302,11 +304,13 @@ class LFR(RepresentationLearner):
 
         return Draft(method, learnt)
 
-    def _heads(self, count: int, embedding_dim: int, target_dim: int) -> list[nn.Module]:
+    def _heads(
+        self, predictor: Any, count: int, embedding_dim: int, target_dim: int
+    ) -> list[nn.Module]:
         if self.predictors is None:
             return [
                 build_predictor(
-                    self.predictor,
+                    predictor,
                     embedding_dim,
                     target_dim,
                     self.predictor_layers,

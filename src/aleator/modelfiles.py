@@ -29,6 +29,7 @@ from aleator.networks.registry import (
     build_predictor,
     build_projector,
     encoder_name,
+    predictor_choice,
 )
 from aleator.parameters import NotStored
 from aleator.training.devices import seeded
@@ -203,13 +204,13 @@ def _modules(
     if count == 0 or isinstance(getattr(estimator, role), NotStored) or isinstance(kind, NotStored):
         return None
     width, target = content["embedding_dim"], content["target_dim"]
+    modality, like = door.modality.name, estimator.encoder
+    own_kind = encoder_name(like, modality) if isinstance(like, str) else None
     with seeded(0, torch.device("cpu")):
         if role == "predictors":
+            kind = predictor_choice(kind, modality, own_kind)
             layers, hidden = estimator.predictor_layers, estimator.predictor_hidden
             return [build_predictor(kind, width, target, layers, hidden) for _ in range(count)]
-        modality = door.modality.name
-        like = estimator.encoder
-        own_kind = encoder_name(like, modality) if isinstance(like, str) else None
         return [build_projector(kind, modality, door.shape, target, own_kind) for _ in range(count)]
 
 

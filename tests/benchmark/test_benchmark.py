@@ -127,8 +127,8 @@ def test_accuracy_writes_one_line_a_run(data_folder, tmp_path, monkeypatch, caps
     assert accuracy.main([*command, "--out", str(out)]) == 0
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["seed"] for line in written] == [0, 1]
-    assert set(written[0]) == {"dataset", "method", "seed", "protocol", "config_hash", "version",
-                               "commit", "device", "metrics", "seconds"}  # fmt: skip
+    wanted = "dataset method seed protocol config_hash version commit device metrics seconds"
+    assert set(written[0]) == {*wanted.split(), "probe_seconds"}
     assert 0.3 < written[0]["metrics"]["accuracy"] < 0.6
     assert capsys.readouterr().out == out.read_text()
 
@@ -173,3 +173,10 @@ def test_committed_cpu_ratio_meets_the_bar(name):
     seconds = {row["reference"]: row["seconds_per_epoch"] for row in rows}
     assert {row["threads"] for row in rows} == {2}
     assert seconds[True] / seconds[False] >= CPU_RATIO[name]
+
+
+def test_the_readmes_tables_are_generated():
+    root = RESULTS.parents[1]
+    command = [sys.executable, str(root / "benchmarks" / "tables.py")]
+    tables = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert tables.strip() in (root / "README.md").read_text(encoding="utf-8")

@@ -19,7 +19,12 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from aleator.estimators import LFR
 from aleator.inputs import Door
-from aleator.networks.registry import build_encoder, build_predictor, build_projector
+from aleator.networks.registry import (
+    build_encoder,
+    build_predictor,
+    build_projector,
+    predictor_choice,
+)
 from aleator.networks.shapes import flat_width
 from aleator.projectors import draw, select
 
@@ -42,6 +47,7 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
         TensorDataset(torch.from_numpy(columns)), batch_size=settings.batch_size, shuffle=True
     )
     kind, shape = door.modality.name, door.shape
+    rate = settings._resolved("learning_rate", kind)
     encoder = build_encoder(settings.encoder, kind, shape, settings.embedding_dim)
     dim = flat_width(encoder, shape)
     candidates = draw(
@@ -54,7 +60,11 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
     projectors = select(candidates, first_batch, settings.n_projectors, given=False).projectors
     predictors = nn.ModuleList(
         build_predictor(
-            settings.predictor, dim, dim, settings.predictor_layers, settings.predictor_hidden
+            predictor_choice(settings.predictor, kind, None),
+            dim,
+            dim,
+            settings.predictor_layers,
+            settings.predictor_hidden,
         )
         for _ in projectors
     )
@@ -66,12 +76,12 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
     def optimizer(module: nn.Module) -> torch.optim.Optimizer:
         if settings.optimizer == "sgd":
             return torch.optim.SGD(
-                module.parameters(), settings.learning_rate, momentum=settings.momentum,
+                module.parameters(), rate, momentum=settings.momentum,
                 weight_decay=settings.weight_decay,
             )  # fmt: skip
         kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.optimizer]
         return kind(
-            module.parameters(), settings.learning_rate, betas=settings.betas,
+            module.parameters(), rate, betas=settings.betas,
             weight_decay=settings.weight_decay,
         )  # fmt: skip
 
@@ -102,7 +112,7 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
         predictors.train()
         run.encoder_losses.append(one_pass(encoder_optimizer))
         encoder.eval()
-        for _ in range(settings.predictor_epochs):
+        for _ in range(settings._resolved("predictor_epochs", kind)):
             run.predictor_losses.append(one_pass(predictor_optimizer))
         run.seconds.append(time.perf_counter() - began)
     encoder.eval()

@@ -44,7 +44,6 @@ PROJECTORS: dict[str, dict[str, Factory]] = {
         "mlp": partial(mlp, layers=2),
     },
 }
-PREDICTORS = ("linear", "mlp")
 
 
 def encoder_name(choice: Any, modality: str) -> str | None:
@@ -65,6 +64,17 @@ def projector_name(choice: Any, modality: str, encoder: str | None) -> str | Non
     if choice == "auto" and encoder in PROJECTORS[modality]:
         return encoder
     return _name(choice, PROJECTORS[modality], "projector", modality)
+
+
+def predictor_choice(choice: Any, modality: str, encoder: str | None) -> Any:
+    """What `"auto"` stands for: the paper's predictor for this kind of data and encoder.
+
+    >>> predictor_choice("auto", "table", "mlp"), predictor_choice("auto", "image", None)
+    ('linear', 'mlp')
+    """
+    if not (isinstance(choice, str) and choice == "auto"):
+        return choice
+    return "mlp" if modality == "image" or encoder == "tcn" else "linear"
 
 
 def build_encoder(
@@ -111,7 +121,7 @@ def build_predictor(
         return mlp_predictor(input_dim, output_dim, layers=layers, hidden=hidden)
     if isinstance(choice, str) or not callable(choice) or isinstance(choice, nn.Module):
         raise ValueError(
-            f"predictor={choice!r} is not known: give 'linear', 'mlp' or a factory "
+            f"predictor={choice!r} is not known: give 'auto', 'linear', 'mlp' or a factory "
             "(input_dim, output_dim) -> module; ready modules go into predictors=[…]"
         )
     return _made_by(choice, "predictor", input_dim, output_dim)
