@@ -85,8 +85,9 @@ def main():
     (OUT / "results.json").write_text(json.dumps(results, indent=1))
     console.print(table)
     console.print("The random encoder is LFR's own network before training.")
-    console.print(f"Wrote the trained models to {OUT}/image, {OUT}/table and {OUT}/series")
-    console.print(f"(read them with aleator.load) and the numbers to {OUT}/results.json.")
+    console.print(f"Wrote {OUT}/results.json and the trained models, to be read with aleator.load:")
+    console.print(f"  {OUT}/table  {OUT}/series")
+    console.print(f"  {OUT}/image  (its encoder is our own: load(path, encoder=small_cnn(…)))")
 
 
 if __name__ == "__main__":

@@ -115,6 +115,8 @@ def test_wrong_commands_are_explained(capsys):
     assert "error: " in capsys.readouterr().err
     with pytest.raises(SystemExit):
         speed.main(["iris"])
+    with pytest.raises(SystemExit):
+        speed.main(["theorem", "--epochs", "0"])
     assert accuracy.main(["iris"]) == 2
 
 

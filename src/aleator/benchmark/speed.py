@@ -108,6 +108,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--data", help="folder of real data; without it, data are generated")
     options = parser.parse_args(arguments)
+    if options.epochs is not None and options.epochs < 1:
+        parser.error("--epochs must be at least 1")
     try:
         line = measure(
             options.recipe,

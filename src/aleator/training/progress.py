@@ -37,7 +37,7 @@ class Progress:
                 TextColumn("[bold]{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[phase]}"),
+                TextColumn("{task.fields[phase]:<10}"),
                 TextColumn("loss {task.fields[loss]}"),
                 TextColumn("{task.fields[rate]} steps/s"),
                 TimeElapsedColumn(),
