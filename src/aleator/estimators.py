@@ -79,7 +79,8 @@ class LFR(RepresentationLearner):
         Of the encoder's learning rate, after `warmup_epochs` of linear warm-up.
     encoder, projector : str, torch.nn.Module or callable
         A name ("auto", "mlp"; series: "cnn", "tcn"; images: "resnet18", projectors "cnn", "cnn6"),
-        a module (an encoder is copied; a projector is copied and drawn anew for every candidate),
+        a module (an encoder is copied and keeps its own width; a projector is copied and drawn
+        anew for every candidate),
         or a factory that gets (input_shape, dimension).
     projectors, predictors : sequence of torch.nn.Module or None
         Ready modules, copied as they are. All projectors given are used, unless `n_candidates` is

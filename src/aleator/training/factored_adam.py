@@ -21,7 +21,8 @@ from torch import Tensor
 _OUTPUTS, _INPUTS, _ROWS = 32, 64, 64
 
 
-@triton.jit
+# The number of rows is left general: the last, smaller batch would else be compiled for anew.
+@triton.jit(do_not_specialize=["count"])
 def _update(  # type: ignore[no-untyped-def]  # Triton reads annotations as types of its own
     weight,
     first,
@@ -134,13 +135,17 @@ def factored_adam_(
 
 
 def why_unavailable(device: torch.device) -> str | None:
-    """None if kernels can be compiled and run here; Triton wants a C compiler besides the GPU."""
-    weight, first, second = (torch.zeros(1, 8, 8, device=device) for _ in range(3))
+    """None if kernels can be compiled and run here; Triton wants a C compiler besides the GPU.
+
+    The trial has the sizes (multiples of 16) for which most real weights are compiled, too, so
+    that it costs nothing that training would not.
+    """
+    weight, first, second = (torch.zeros(1, 32, 64, device=device) for _ in range(3))
     settings: dict[str, Any] = {"betas": (0.9, 0.999), "weight_decay": 0.0, "epsilon": 1e-8}
     try:
         factored_adam_(
             weight,
-            (torch.zeros(2, 1, 8, device=device), torch.zeros(2, 8, device=device)),
+            (torch.zeros(16, 1, 32, device=device), torch.zeros(16, 64, device=device)),
             first,
             second,
             rate=torch.zeros((), device=device),

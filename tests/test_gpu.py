@@ -1,0 +1,77 @@
+"""What only a GPU can show. Skipped elsewhere; the logic has tests on the CPU too."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from aleator import LFR
+from aleator.training import plan as plan_module
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+
+SETTINGS = {"epochs": 5, "random_state": 0, "device": "cuda", "n_projectors": 3}
+
+
+@pytest.fixture
+def rows(random):
+    return random.normal(size=(1300, 30)).astype(np.float32)
+
+
+def losses(lfr):
+    return [record["loss"] for record in lfr.history_]
+
+
+def test_graphs_change_nothing(rows, monkeypatch):
+    graphs = LFR(**SETTINGS).fit(rows)
+    assert graphs.plan_.graphs
+    monkeypatch.setattr(plan_module, "_STEPS_WORTH_A_GRAPH", 10**9)
+    eager = LFR(**SETTINGS).fit(rows)
+    assert not eager.plan_.graphs
+    assert losses(graphs) == losses(eager)
+    np.testing.assert_array_equal(graphs.transform(rows), eager.transform(rows))
+
+
+@pytest.mark.parametrize("shape", [(40,), (3, 64), (3, 24, 24)])
+@pytest.mark.parametrize("precision", ["32", "tf32", "bf16"])
+def test_same_seed_same_numbers(random, shape, precision):
+    X = random.normal(size=(700, *shape)).astype(np.float32)
+    settings = {**SETTINGS, "precision": precision, "embedding_dim": 64, "epochs": 10}
+    first, second = LFR(**settings).fit(X), LFR(**settings).fit(X)
+    assert losses(first) == losses(second)
+    np.testing.assert_array_equal(first.transform(X), second.transform(X))
+
+
+def test_close_to_the_cpu(rows):
+    gpu = LFR(**{**SETTINGS, "precision": "32"}).fit(rows)
+    cpu = LFR(**{**SETTINGS, "device": "cpu"}).fit(rows)
+    np.testing.assert_array_equal(gpu.selected_projectors_, cpu.selected_projectors_)
+    np.testing.assert_allclose(losses(gpu), losses(cpu), rtol=1e-3)
+
+
+@pytest.mark.parametrize("limit", [0, 200_000, 2_000_000])
+def test_a_small_memory_limit(rows, limit):
+    full, tight = LFR(**SETTINGS).fit(rows), LFR(**SETTINGS, memory_limit=limit).fit(rows)
+    assert "host" in {place.where for place in tight.plan_.placements}
+    np.testing.assert_allclose(losses(tight), losses(full), rtol=1e-5)
+
+
+def test_wide_heads_from_factors(random, monkeypatch):
+    factored_adam = pytest.importorskip("aleator.training.factored_adam")
+    X = random.normal(size=(700, 9, 64)).astype(np.float32)
+    settings = {**SETTINGS, "precision": "32", "epochs": 10}
+    factored = LFR(**settings).fit(X)
+    monkeypatch.setattr(factored_adam, "why_unavailable", lambda device: "switched off")
+    dense = LFR(**settings).fit(X)
+    np.testing.assert_allclose(losses(factored), losses(dense), rtol=1e-4)
+
+
+def test_an_encoder_that_cannot_be_captured(rows):
+    class Waiting(nn.Linear):
+        def forward(self, x):
+            out = super().forward(x)
+            return out if out.sum().item() < 1e9 else -out
+
+    with pytest.warns(UserWarning, match="steps run eagerly"):
+        lfr = LFR(**SETTINGS, encoder=Waiting(30, 16)).fit(rows)
+    assert lfr.transform(rows).shape == (1300, 16)
