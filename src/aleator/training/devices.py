@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
@@ -72,6 +72,11 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[Non
     return torch.autocast(
         device.type, dtype=torch.bfloat16, enabled=precision == "bf16", cache_enabled=False
     )
+
+
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """Make a GPU the current one: graphs are captured and kernels launched there."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 @contextmanager

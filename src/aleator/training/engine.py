@@ -15,7 +15,7 @@ from torch import Tensor
 
 from aleator.networks.bank import normalises_batches
 from aleator.training.columns import ColumnStore
-from aleator.training.devices import arithmetic, autocast, seeded
+from aleator.training.devices import arithmetic, autocast, current, seeded
 from aleator.training.method import Method, Phase
 from aleator.training.optimizers import Optimizer, OptimizerSettings
 from aleator.training.plan import Plan, Rounds
@@ -83,7 +83,11 @@ class Engine:
 
     def train(self, progress: Progress) -> None:
         """Run all rounds; Ctrl-C ends training early and leaves the modules usable."""
-        with arithmetic(self.plan.precision), seeded(self._noise_seed, self._device):
+        with (
+            current(self._device),
+            arithmetic(self.plan.precision),
+            seeded(self._noise_seed, self._device),
+        ):
             self._settle()
             try:
                 for round_ in range(self._rounds.count):
