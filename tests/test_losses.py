@@ -58,9 +58,10 @@ def test_nt_xent_matches_golden(golden):
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.01, 1.0])
-def test_bbt_matches_the_formula(weight):
+@pytest.mark.parametrize("shape", [(7, 4), (21, 4), (1, 3)])
+def test_bbt_matches_the_formula(weight, shape):
     torch.manual_seed(0)
-    prediction, target = torch.randn(7, 4).double(), torch.randn(7, 4).double()
+    prediction, target = torch.randn(shape).double(), torch.randn(shape).double()
     ours = losses.batchwise_barlow_twins(prediction, target, weight)
     assert ours.item() == pytest.approx(literal_bbt(prediction, target, weight), rel=1e-12)
 
@@ -73,10 +74,23 @@ def test_bbt_averages_over_heads():
     torch.testing.assert_close(together, torch.stack(alone).mean())
 
 
-def test_bbt_gradients_of_both_arguments_are_right():
+@pytest.mark.parametrize("rows", [5, 20])
+def test_bbt_gradients_of_both_arguments_are_right(rows):
     torch.manual_seed(0)
-    arguments = [torch.randn(2, 5, 3, dtype=torch.double, requires_grad=True) for _ in range(2)]
+    arguments = [torch.randn(2, rows, 3, dtype=torch.double, requires_grad=True) for _ in range(2)]
     assert torch.autograd.gradcheck(losses.batchwise_barlow_twins, arguments)
+
+
+def test_both_ways_to_bbt_agree():
+    torch.manual_seed(0)
+    prediction, target = torch.randn(3, 50, 6), losses.unit_rows(torch.randn(3, 50, 6))
+    found = []
+    for way in (losses._BarlowTwinsByPairs, losses._BarlowTwinsByGram):
+        mine = prediction.clone().requires_grad_()
+        loss = way.apply(mine, target, 0.3)
+        loss.backward()
+        found.append((loss.detach(), mine.grad))
+    torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-5)
 
 
 def test_bbt_is_full_precision_under_autocast():

@@ -15,6 +15,9 @@ from torch import Tensor
 
 _SMALLEST_NORM = 1e-12
 
+# With more rows than this for every column, sums over all pairs of rows are had from Gram matrices.
+_ROWS_A_COLUMN = 4
+
 PairLoss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -57,8 +60,10 @@ def bbt_to_unit_target(
     prediction, unit_target = _full_precision(prediction), _full_precision(unit_target)
     if prediction.ndim == 2:
         prediction, unit_target = prediction[None], unit_target[None]
+    rows, width = prediction.shape[1:]
+    way = _BarlowTwinsByGram if rows > _ROWS_A_COLUMN * width else _BarlowTwinsByPairs
     with torch.autocast(prediction.device.type, enabled=False):
-        return _BatchwiseBarlowTwins.apply(prediction, unit_target, off_diagonal_weight)
+        return way.apply(prediction, unit_target, off_diagonal_weight)
 
 
 def nt_xent(view1: Tensor, view2: Tensor, temperature: float) -> Tensor:
@@ -114,19 +119,17 @@ def mean_squared_error(prediction: Tensor, target: Tensor) -> Tensor:
     return F.mse_loss(_full_precision(prediction), _full_precision(target))
 
 
-class _BatchwiseBarlowTwins(torch.autograd.Function):
-    """The loss with its gradient written out: half the kernels that autograd would launch.
+class _BarlowTwinsByPairs(torch.autograd.Function):
+    """Batch-wise Barlow Twins over all pairs of rows, with its gradient written out.
 
-    Small batches are bound by the number of kernels. With e the cosines less one on the diagonal
-    and w one there and `weight` elsewhere, the loss is `sum w e²`. With g the gradient of a
-    prediction's direction u, that of the prediction itself is `(g - u (u · g)) / length`.
+    Small batches are bound by the number of kernels, and autograd would launch twice as many. With
+    e the cosines less one on the diagonal and w one there and `weight` elsewhere, the loss is
+    `sum w e²`.
     """
 
     @staticmethod
     def forward(ctx: Any, prediction: Tensor, target: Tensor, weight: float) -> Tensor:
-        length = torch.linalg.vector_norm(prediction, dim=-1, keepdim=True)
-        length = length.clamp_min_(_SMALLEST_NORM)
-        direction = prediction / length
+        direction, length = _direction_and_length(prediction)
         error = torch.bmm(target, direction.transpose(1, 2))
         own = error.diagonal(dim1=1, dim2=2).sub_(1)
         slope = error * (2 * weight / len(prediction))
@@ -143,11 +146,55 @@ class _BatchwiseBarlowTwins(torch.autograd.Function):
         with torch.autocast(direction.device.type, enabled=False):
             if ctx.needs_input_grad[0]:
                 turn = torch.bmm(slope.transpose(1, 2), target)
-                along = (direction * turn).sum(-1, keepdim=True)
-                for_prediction = turn.addcmul_(direction, along, value=-1).div_(length)
+                for_prediction = _before_scaling(turn, direction, length)
             if ctx.needs_input_grad[1]:
                 for_target = torch.bmm(slope, direction)
         return for_prediction, for_target, None
+
+
+class _BarlowTwinsByGram(torch.autograd.Function):
+    """The same loss for many short rows: `sum c²` over all pairs is `<TᵀT, UᵀU>`.
+
+    That takes d × d products instead of m × m: for a batch of 4096 rows of 64 numbers, a
+    sixty-fourth of the work and no matrix of all pairs.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, prediction: Tensor, target: Tensor, weight: float) -> Tensor:
+        direction, length = _direction_and_length(prediction)
+        own = (target * direction).sum(-1, keepdim=True)
+        of_target, of_direction = (torch.bmm(x.transpose(1, 2), x) for x in (target, direction))
+        pairs = torch.dot(of_target.flatten(), of_direction.flatten())
+        ctx.save_for_backward(direction, target, length, own, of_target, of_direction)
+        ctx.weight = weight
+        return (weight * pairs + ((1 - own).square() - weight * own.square()).sum()) / len(target)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        direction, target, length, own, of_target, of_direction = ctx.saved_tensors
+        share = outer * (2 / len(target))
+        of_own = (own - 1 - ctx.weight * own) * share
+        share = share * ctx.weight
+        for_prediction = for_target = None
+        with torch.autocast(direction.device.type, enabled=False):
+            if ctx.needs_input_grad[0]:
+                turn = torch.bmm(direction, of_target * share).addcmul_(target, of_own)
+                for_prediction = _before_scaling(turn, direction, length)
+            if ctx.needs_input_grad[1]:
+                for_target = torch.bmm(target, of_direction * share).addcmul_(direction, of_own)
+        return for_prediction, for_target, None
+
+
+def _direction_and_length(rows: Tensor) -> tuple[Tensor, Tensor]:
+    length = torch.linalg.vector_norm(rows, dim=-1, keepdim=True).clamp_min_(_SMALLEST_NORM)
+    return rows / length, length
+
+
+def _before_scaling(turn: Tensor, direction: Tensor, length: Tensor) -> Tensor:
+    """The gradient of rows from that of their directions, which it overwrites."""
+    along = (direction * turn).sum(-1, keepdim=True)
+    return turn.addcmul_(direction, along, value=-1).div_(length)
 
 
 def _full_precision(values: Tensor) -> Tensor:
