@@ -39,24 +39,27 @@ def check(lfr, run):
         np.testing.assert_allclose(value, run[name], rtol=0, atol=TOLERANCE * size, err_msg=name)
 
 
+def settings_of(run, encoder, projectors, predictors):
+    """The modules with the run's starting weights, and what the file says of the run."""
+    return {
+        "encoder": loaded(encoder, run, "init/encoder/"),
+        "projectors": [loaded(p, run, f"init/projector{k}/") for k, p in enumerate(projectors)],
+        "predictors": [loaded(p, run, f"init/predictor{k}/") for k, p in enumerate(predictors)],
+        "preprocessing": None,
+        "epochs": int(run["epochs"]),
+        "predictor_epochs": int(run["predictor_epochs"]),
+        "batch_size": int(run["batch_size"]),
+        "off_diagonal_weight": float(run["lambda"]),
+    }
+
+
 def test_mlp_with_adam(golden):
     run = golden("trajectory_mlp_adam.npz")
     encoder = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 8))
     projectors = [nn.Sequential(nn.Linear(10, 12), nn.ReLU(), nn.Linear(12, 8)) for _ in range(3)]
     predictors = [nn.Linear(8, 8) for _ in range(3)]
-    lfr = LFR(
-        encoder=loaded(encoder, run, "init/encoder/"),
-        projectors=[loaded(p, run, f"init/projector{k}/") for k, p in enumerate(projectors)],
-        predictors=[loaded(p, run, f"init/predictor{k}/") for k, p in enumerate(predictors)],
-        preprocessing=None,
-        epochs=int(run["epochs"]),
-        predictor_epochs=int(run["predictor_epochs"]),
-        batch_size=int(run["batch_size"]),
-        off_diagonal_weight=float(run["lambda"]),
-        optimizer="adam",
-        learning_rate=1e-2,
-        betas=(0.9, 0.99),
-    )
+    settings = settings_of(run, encoder, projectors, predictors)
+    lfr = LFR(**settings, optimizer="adam", learning_rate=1e-2, betas=(0.9, 0.99))
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
     lfr.fit(run["X"], sample_order=run["sample_order"])
     check(lfr, run)
@@ -76,20 +79,11 @@ def test_convolutions_with_batch_norm_and_sgd(golden, memory_limit):
         for _ in range(2)
     ]
     predictors = [
-        nn.Sequential(
-            nn.Linear(8, 6, bias=False), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 8)
-        )
+        nn.Sequential(nn.Linear(8, 6, bias=False), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 8))
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     lfr = LFR(
-        encoder=loaded(encoder, run, "init/encoder/"),
-        projectors=[loaded(p, run, f"init/projector{k}/") for k, p in enumerate(projectors)],
-        predictors=[loaded(p, run, f"init/predictor{k}/") for k, p in enumerate(predictors)],
-        preprocessing=None,
-        epochs=int(run["epochs"]),
-        predictor_epochs=int(run["predictor_epochs"]),
-        batch_size=int(run["batch_size"]),
-        off_diagonal_weight=float(run["lambda"]),
+        **settings_of(run, encoder, projectors, predictors),
         optimizer="sgd",
         learning_rate=0.05,
         momentum=0.9,

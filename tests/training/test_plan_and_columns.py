@@ -113,6 +113,22 @@ def test_staging_brings_the_right_rows():
         assert rows[:, 0].tolist() == [2.0 * i for i in index]
 
 
+def test_a_pass_is_charged_with_what_was_computed_for_it(table):
+    import time
+
+    from torch import nn
+
+    class Slow(nn.Linear):
+        def forward(self, x):
+            time.sleep(0 if self.training else 0.1)
+            return super().forward(x)
+
+    lfr = small_lfr(encoder=Slow(5, 8), predictor_epochs=2).fit(table)
+    seconds = [r["seconds"] for r in lfr.history_ if r["phase"] == "predictors"]
+    assert seconds[0] > 0.1, "the first predictor pass waits for the embedding"
+    assert seconds[1] < 0.1
+
+
 def test_in_the_predictor_phase_the_encoder_does_not_run(table):
     from torch import nn
 

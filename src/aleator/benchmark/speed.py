@@ -28,7 +28,6 @@ def measure(
     epochs: int | None = None,
     reference: bool = False,
     data: str | None = None,
-    method: str = "lfr",
 ) -> dict[str, Any]:
     """Time one cold fit of a recipe.
 
@@ -63,7 +62,7 @@ def measure(
     steady = seconds[1:] or seconds
     return {
         "recipe": name,
-        "method": method,
+        "method": recipe.method,
         "device": place.type,
         "reference": reference,
         "epochs": estimator.epochs,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Modality:
     """One kind of data.
 
-    `axes` name the axes after the first, for messages; `plural` is how a user speaks of the axis
-    that is scaled apart (columns, channels).
+    `axes` name the axes after the first; `unit` is one place along the first of them, the axis
+    whose places are scaled apart. Both are for messages.
     """
 
     name: str

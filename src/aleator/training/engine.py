@@ -120,6 +120,7 @@ class Engine:
         phase = pupil.phase
         if phase.repeats == 0:
             return
+        began = time.perf_counter()  # a pass is charged with the columns refreshed for it
         self._set_modes(phase, training=False)
         self._columns.refresh(phase.columns, fixed=False)
         self._set_modes(phase, training=True)
@@ -127,12 +128,13 @@ class Engine:
         steps = phase.repeats * (1 if self._rounds.by_steps else len(self._sizes))
         for _ in range(steps):
             if pupil.steps_in_pass == 0:
-                pupil.begin_pass(self._sampler.next_pass(), self._device, round_)
+                pupil.begin_pass(self._sampler.next_pass(), self._device, round_, began)
             self._set_rates(pupil)
             pupil.step_on_batch(self._sizes, self._stepper_for)
             progress.advance()
             if pupil.steps_in_pass == len(self._sizes):
                 self._close_pass(pupil, progress)
+                began = time.perf_counter()
 
     def _close_pass(self, pupil: _Pupil, progress: Progress) -> None:
         loss, seconds, steps = pupil.end_pass()
@@ -219,12 +221,12 @@ class _Pupil:
         self.steps = 0
         self.steps_in_pass = 0
 
-    def begin_pass(self, order: Tensor, device: torch.device, round_: int) -> None:
+    def begin_pass(self, order: Tensor, device: torch.device, round_: int, began: float) -> None:
         self.begun_in = round_
         self._order = order
         self._order_there = order.to(device)
         self._seen = 0
-        self._began = time.perf_counter()
+        self._began = began
         self.step.loss_sum.zero_()
 
     def step_on_batch(self, sizes: Sequence[int], stepper_for: Any) -> None:
