@@ -74,6 +74,13 @@ def test_column_names_are_checked(table):
         lfr.transform(frame.rename(columns={"a": "z"}))
 
 
+def test_column_names_of_mixed_types_are_refused_before_training(table, monkeypatch):
+    monkeypatch.setattr(LFR, "_draft", lambda *arguments: pytest.fail("it began to train"))
+    frame = pd.DataFrame(table, columns=["a", 1, "c", 2, "e"])
+    with pytest.raises(TypeError, match=r"[Ff]eature names"):
+        small_lfr().fit(frame)
+
+
 def test_not_fitted(table):
     with pytest.raises(NotFittedError):
         LFR().transform(table)

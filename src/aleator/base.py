@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 from torch import Tensor
 
 from aleator.inputs import Door
@@ -108,6 +108,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         device = resolve_device(self.device)
         precision = resolve_precision(self.precision, device)
         name = type(self).__name__
+        _get_feature_names(X)  # refuses names of mixed types now rather than after training
         door, columns = Door.opened_by(X, self.modality, self.preprocessing, asker=name)
         data = torch.from_numpy(columns)
         seeds = Seeds.drawn_from(self.random_state)

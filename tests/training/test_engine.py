@@ -88,7 +88,7 @@ def test_a_graph_for_every_batch_size_and_no_more(table, monkeypatch):
     captured = []
 
     class Recording:
-        def __init__(self, step, index, modules):
+        def __init__(self, step, index):
             captured.append((step.phase.name, len(index)))
             self.step = step
 

@@ -183,9 +183,7 @@ class Engine:
             return pupil.step
         if len(index) not in pupil.graphs:
             try:
-                pupil.graphs[len(index)] = GraphedStep(
-                    pupil.step, index, self._method.modules.values()
-                )
+                pupil.graphs[len(index)] = GraphedStep(pupil.step, index)
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:

@@ -53,10 +53,11 @@ class GraphedStep:
     everything it touches is put back.
     """
 
-    def __init__(self, step: Step, sample_index: Tensor, modules: Iterable[nn.Module]) -> None:
+    def __init__(self, step: Step, sample_index: Tensor) -> None:
         self._index = sample_index.clone()
         device = sample_index.device
-        undo = _remember(modules, step.optimizer, step.loss_sum)
+        # What does not run in training mode, projectors above all, a step leaves as it is.
+        undo = _remember(step.phase.running, step.optimizer, step.loss_sum)
         noise = torch.cuda.get_rng_state(device)
         stream = torch.cuda.Stream(device)
         stream.wait_stream(torch.cuda.current_stream(device))
