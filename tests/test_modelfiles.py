@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import aleator
-from aleator import modelfiles
+from aleator import modelfiles, modelfolders
 from aleator.parameters import NotStored
 from tests.small import small_lfr
 
@@ -161,7 +161,7 @@ def test_weights_cannot_be_fetched_from_elsewhere(saved):
     _, folder = saved
     content = json.loads((folder / "aleator.json").read_text())["content"]
     content["weights"]["file"] = "../../secret.safetensors"
-    description = {"content": content, "sha256": modelfiles._checksum(content)}
+    description = {"content": content, "sha256": modelfolders._checksum(content)}
     (folder / "aleator.json").write_text(json.dumps(description))
     with pytest.raises(ValueError, match="weights are missing") as caught:
         aleator.load(folder)
@@ -187,8 +187,8 @@ def test_a_crash_leaves_the_old_or_the_new_model(saved, table, monkeypatch, cras
 
     with monkeypatch.context() as patch:
         for name in ("fsync", "replace", "open"):
-            patch.setattr(modelfiles.os, name, counted(getattr(os, name)))
-        patch.setattr(modelfiles.Path, "unlink", counted(modelfiles.Path.unlink))
+            patch.setattr(modelfolders.os, name, counted(getattr(os, name)))
+        patch.setattr(modelfolders.Path, "unlink", counted(modelfolders.Path.unlink))
         try:
             new.save(folder)
             crashed = False

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from aleator import base
+from aleator.estimators import trained
 from aleator.training.columns import Staged
 from aleator.training.plan import DEVICE, HOST, RECOMPUTED, ColumnNeed, place_columns
 from tests.small import small_lfr
@@ -52,7 +52,7 @@ def test_a_column_that_would_be_stale_is_never_kept():
 
 def run_with(monkeypatch, X, places, **changes):
     """Fit with columns placed as told, though the device is the CPU."""
-    original = base.make_plan
+    original = trained.make_plan
 
     def placed(*arguments, **named):
         plan = original(*arguments, **named)
@@ -62,7 +62,7 @@ def run_with(monkeypatch, X, places, **changes):
         )
         return dataclasses.replace(plan, placements=placements)
 
-    monkeypatch.setattr(base, "make_plan", placed)
+    monkeypatch.setattr(trained, "make_plan", placed)
     return small_lfr(predictor_epochs=2, epochs=3, **changes).fit(X)
 
 
@@ -153,6 +153,7 @@ def test_in_the_predictor_phase_the_encoder_does_not_run(table):
     ).fit(table)
     steps = 4  # 60 rows in batches of 16
     assert calls["train"] == 3 * steps
-    assert calls["eval"] == 3 + 1  # once a round over all rows, and once to learn its width
+    # Twice a round, over all rows and over a sample of them; and once to learn its width.
+    assert calls["eval"] == 2 * 3 + 1
     assert calls["projector"] == 2 + 2 + 1  # selection, targets, and once to learn the width
     assert len(lfr.history_) == 3 * 6

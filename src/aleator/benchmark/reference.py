@@ -47,7 +47,7 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
         TensorDataset(torch.from_numpy(columns)), batch_size=settings.batch_size, shuffle=True
     )
     kind, shape = door.modality.name, door.shape
-    rate = settings._resolved("learning_rate", kind)
+    rate = settings._rate(kind)
     encoder = build_encoder(settings.encoder, kind, shape, settings.embedding_dim)
     dim = flat_width(encoder, shape)
     candidates = draw(
@@ -112,7 +112,7 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
         predictors.train()
         run.encoder_losses.append(one_pass(encoder_optimizer))
         encoder.eval()
-        for _ in range(settings._resolved("predictor_epochs", kind)):
+        for _ in range(settings._predictor_passes(kind)):
             run.predictor_losses.append(one_pass(predictor_optimizer))
         run.seconds.append(time.perf_counter() - began)
     encoder.eval()

@@ -1,5 +1,6 @@
 """The door: anything a user holds becomes columns of float32, or one clear sentence."""
 
 from aleator.inputs.door import Door
+from aleator.inputs.modalities import MODALITIES
 
-__all__ = ["Door"]
+__all__ = ["Door", "MODALITIES"]

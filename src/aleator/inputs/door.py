@@ -29,6 +29,7 @@ class Door:
     shape: tuple[int, ...]
     asker: str = "the estimator"
     scale: dict[str, np.ndarray] = field(default_factory=dict)
+    lacks_channels: bool = False
 
     @classmethod
     def opened_by(
@@ -41,28 +42,38 @@ class Door:
         """Learn shape and scales from the first data, and return it as float32 as well."""
         if preprocessing not in ("auto", None):
             raise ValueError(f"preprocessing must be 'auto' or None, not {preprocessing!r}")
-        array, kind = read(X, modality, min_samples=2, asker=asker)
-        door = cls(kind, array.shape[1:], asker)
+        array, kind, lacks_channels = read(X, modality, min_samples=2, asker=asker)
+        door = cls(kind, array.shape[1:], asker, lacks_channels=lacks_channels)
         if preprocessing == "auto":
             door.scale = _standard_scale(array)
         return door, door._scaled(array)
 
     def admit(self, X: Any) -> np.ndarray:
         """New data as float32, treated as the first data was."""
-        array, _ = read(X, self.modality.name, min_samples=1, asker=self.asker)
+        array, _, lacks_channels = read(X, self.modality.name, min_samples=1, asker=self.asker)
         if array.shape[1:] != self.shape:
             axes = self.modality.axes
             for axis, have, want in zip(axes, array.shape[1:], self.shape, strict=True):
                 if have != want:
+                    places = "features" if array.ndim == 3 and lacks_channels else _spoken(axis)
                     raise ValueError(
-                        f"X has {have} {_spoken(axis)}, but {self.asker} is expecting {want} "
-                        f"{_spoken(axis)} as input"
+                        f"X has {have} {places}, but {self.asker} is expecting {want} "
+                        f"{places} as input"
                     )
         return self._scaled(array)
 
+    @property
+    def n_features(self) -> int:
+        """Places along the first axis of a sample, as it was given: columns, mostly channels."""
+        return self.shape[1 if self.lacks_channels else 0]
+
     def describe(self) -> dict[str, Any]:
         """All but the arrays of `scale`, as JSON can hold it."""
-        return {"modality": self.modality.name, "shape": list(self.shape)}
+        return {
+            "modality": self.modality.name,
+            "shape": list(self.shape),
+            "lacks_channels": self.lacks_channels,
+        }
 
     @classmethod
     def described(
@@ -70,7 +81,8 @@ class Door:
     ) -> Door:
         """The opposite of `describe`."""
         modality = MODALITIES[description["modality"]]
-        return cls(modality, tuple(description["shape"]), asker, scale)
+        shape, lacks_channels = tuple(description["shape"]), description["lacks_channels"]
+        return cls(modality, shape, asker, scale, lacks_channels)
 
     def _scaled(self, array: np.ndarray) -> np.ndarray:
         columns = np.empty(array.shape, dtype=np.float32)

@@ -10,25 +10,28 @@ from sklearn.utils import check_array
 from aleator.inputs.modalities import TABLE, Modality, modality_of
 
 
-def read(X: Any, modality: str, *, min_samples: int, asker: str) -> tuple[np.ndarray, Modality]:
-    """Read `X` as an array with all the axes of its modality.
+def read(
+    X: Any, modality: str, *, min_samples: int, asker: str
+) -> tuple[np.ndarray, Modality, bool]:
+    """Read `X` as an array with all the axes of its modality, and say if one had to be added.
 
-    >>> array, kind = read([[1, 2], [3, 4]], "auto", min_samples=1, asker="LFR")
-    >>> array.shape, kind.name
-    ((2, 2), 'table')
+    >>> array, kind, lacks_channels = read([[1, 2], [3, 4]], "series", min_samples=1, asker="LFR")
+    >>> array.shape, kind.name, lacks_channels
+    ((2, 1, 2), 'series', True)
     """
     names = _column_names(X)
     if names is not None:
         _refuse_text_columns(X, names)
     array = _to_numbers(X, min_samples, asker)
     kind = modality_of(modality, array.shape)
-    if array.ndim < kind.rank:
+    lacks_channels = array.ndim < kind.rank
+    if lacks_channels:
         array = array[:, None]
     for axis, size in zip(kind.axes, array.shape[1:], strict=True):
         if size == 0:
             raise ValueError(f"Found array with 0 feature(s): there are no {axis} in {array.shape}")
     _refuse_gaps(array, kind, names)
-    return array, kind
+    return array, kind, lacks_channels
 
 
 def _to_numbers(X: Any, min_samples: int, asker: str) -> np.ndarray:

@@ -23,6 +23,7 @@ from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler, batch_sizes
 from aleator.training.schedules import Schedule
 from aleator.training.steps import GraphedStep, Step
+from aleator.training.watch import EmbeddingWatch
 
 
 class Engine:
@@ -44,6 +45,7 @@ class Engine:
         warmup_rounds: int = 0,
         noise_seed: int = 0,
         drop_last: bool = False,
+        watch: EmbeddingWatch | None = None,
     ) -> None:
         self.plan = plan
         self.history: list[dict[str, Any]] = []
@@ -54,6 +56,7 @@ class Engine:
         self._rounds = rounds
         self._optimizer = optimizer
         self._noise_seed = noise_seed
+        self._watch = watch
         self._device = torch.device(plan.device)
         several_rows = any(
             normalises_batches(module) for phase in method.phases for module in phase.running
@@ -88,18 +91,25 @@ class Engine:
             arithmetic(self.plan.precision),
             seeded(self._noise_seed, self._device),
         ):
-            self._settle()
             try:
-                for round_ in range(self._rounds.count):
-                    for pupil in self._pupils:
-                        self._take_turn(pupil, round_, progress)
-            except KeyboardInterrupt:
-                self.interrupted = True
-            for pupil in self._pupils:
-                if pupil.steps_in_pass:
-                    self._close_pass(pupil, progress)
+                self._run_rounds(progress)
+            finally:
+                if self._watch is not None:
+                    self._watch.close()
         for parameter, trainable in self._trainable.items():
             parameter.requires_grad_(trainable)
+
+    def _run_rounds(self, progress: Progress) -> None:
+        self._settle()
+        try:
+            for round_ in range(self._rounds.count):
+                for pupil in self._pupils:
+                    self._take_turn(pupil, round_, progress)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        for pupil in self._pupils:
+            if pupil.steps_in_pass:
+                self._close_pass(pupil, progress)
 
     def _settle(self) -> None:
         """Move everything to its place and compute what never changes."""
@@ -110,6 +120,8 @@ class Engine:
             self._leaves, self._method.derived, self.plan, self._device, self._networks_run
         )
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
+        if self._watch is not None:
+            self._watch.settle(self._device)
         self._pupils = [
             _Pupil(phase, self._columns, self._optimizer, self._device, self._networks_run)
             for phase in self._method.phases
@@ -143,17 +155,20 @@ class Engine:
                 f"the loss of the {pupil.phase.name} phase became {loss} in pass "
                 f"{len(self.history)}: try a smaller learning_rate, or precision='32'"
             )
-        rates = {group.role: float(group.rate) for group in pupil.optimizer.groups}
-        self.history.append(
-            {
-                "epoch": pupil.begun_in,
-                "phase": pupil.phase.name,
-                "loss": loss,
-                "seconds": seconds,
-                "steps": steps,
-                "learning_rates": rates,
-            }
-        )
+        record = {
+            "epoch": pupil.begun_in,
+            "phase": pupil.phase.name,
+            "loss": loss,
+            "seconds": seconds,
+            "steps": steps,
+            "learning_rates": {g.role: float(g.rate) for g in pupil.optimizer.groups},
+        }
+        self.history.append(record)
+        if self._watch is not None and "encoder" in pupil.phase.trains:
+            self._set_modes(pupil.phase, training=False)
+            with self._networks_run():
+                self._watch.look(record)
+            self._set_modes(pupil.phase, training=True)
         progress.note(loss)
 
     def _set_modes(self, phase: Phase, *, training: bool) -> None:

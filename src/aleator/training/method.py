@@ -47,9 +47,22 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Layer:
+    """A layer whose size grows with the data, so that the plan must make room for it.
+
+    It has `weights` parameters and puts out `outputs` numbers a row.
+    """
+
+    name: str
+    weights: int
+    outputs: int
+
+
+@dataclass(frozen=True)
 class Method:
     """Everything the engine needs to train."""
 
     modules: dict[str, nn.Module]
     phases: Sequence[Phase]
     derived: Sequence[Derived] = field(default_factory=tuple)
+    layers: Sequence[Layer] = field(default_factory=tuple)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from aleator.training.devices import free_memory
-from aleator.training.method import Method
+from aleator.training.method import Layer, Method
 
 # The part of free memory that columns may take; the rest is for weights and activations.
 _SHARE_FOR_COLUMNS = 0.7
@@ -141,8 +141,12 @@ def make_plan(
     device: torch.device,
     precision: str,
     memory_limit: int | None = None,
+    optimizer: str = "adam",
 ) -> Plan:
-    """Plan a run of `method` over the columns that are given (`leaves`) and those it derives."""
+    """Plan a run of `method` over the columns that are given (`leaves`) and those it derives.
+
+    Layers that grow with the data are placed first, since without them there is no training.
+    """
     reads = {name: 0 for name in [*leaves, *(column.name for column in method.derived)]}
     for phase in method.phases:
         for name in phase.columns:
@@ -170,15 +174,34 @@ def make_plan(
         memory_limit = _usable(device)
     host_limit = None if device.type == "cpu" else _usable(torch.device("cpu"))
     batch_size = min(batch_size, rows_a_pass)
+    layers = tuple(
+        Placement(layer.name, DEVICE, _bytes_of(layer, batch_size, optimizer))
+        for layer in method.layers
+    )
+    for layer in layers:
+        if layer.bytes > memory_limit:
+            raise ValueError(
+                f"the {layer.name} needs {_spoken(layer.bytes)} with its gradient, its optimizer's "
+                f"memory and a batch of outputs, but {_spoken(memory_limit)} are to be had on "
+                f"{device}: it grows with the number of rows, so fit on fewer of them, or lower "
+                "embedding_dim or batch_size"
+            )
+        memory_limit -= layer.bytes
     steps = rounds.count * (1 if rounds.by_steps else math.ceil(rows_a_pass / batch_size))
     return Plan(
         device=str(device),
         precision=precision,
         graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH,
         batch_size=batch_size,
-        placements=place_columns(needs, memory_limit, host_limit),
+        placements=layers + place_columns(needs, memory_limit, host_limit),
         device_limit=memory_limit,
     )
+
+
+def _bytes_of(layer: Layer, batch_size: int, optimizer: str) -> int:
+    """Weights, gradient and moments; outputs, their probabilities and their gradient."""
+    moments = 1 if optimizer == "sgd" else 2
+    return 4 * (layer.weights * (2 + moments) + 3 * layer.outputs * batch_size)
 
 
 def _usable(device: torch.device) -> int:

@@ -1,0 +1,5 @@
+"""The estimators: what a user imports."""
+
+from aleator.estimators.lfr import LFR
+
+__all__ = ["LFR"]
