@@ -12,21 +12,51 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-__all__ = ["LFR", "load", "diversity", "losses", "networks", "__version__"]
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from aleator import diversity, losses, networks
-    from aleator.estimators import LFR
+    from aleator import diversity, losses, networks, views
+    from aleator.estimators import (
+        DACL,
+        DIET,
+        LFR,
+        SCARF,
+        TSTCC,
+        Autoencoder,
+        LogReg,
+        RandomEncoder,
+        SimCLR,
+        SimSiam,
+        STab,
+        Supervised,
+    )
     from aleator.modelfiles import load
+
+__all__ = [
+    "Autoencoder", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab", "SimCLR",
+    "SimSiam", "Supervised", "TSTCC", "load", "diversity", "losses", "networks", "views",
+    "__version__",
+]  # fmt: skip
 
 # torch and scikit-learn take seconds to import, so a name pulls them in when it is first used.
 _HOMES = {
+    "Autoencoder": "aleator.estimators",
+    "DACL": "aleator.estimators",
+    "DIET": "aleator.estimators",
     "LFR": "aleator.estimators",
+    "LogReg": "aleator.estimators",
+    "RandomEncoder": "aleator.estimators",
+    "SCARF": "aleator.estimators",
+    "STab": "aleator.estimators",
+    "SimCLR": "aleator.estimators",
+    "SimSiam": "aleator.estimators",
+    "Supervised": "aleator.estimators",
+    "TSTCC": "aleator.estimators",
     "load": "aleator.modelfiles",
     "diversity": "aleator.diversity",
     "losses": "aleator.losses",
     "networks": "aleator.networks",
+    "views": "aleator.views",
 }
 
 

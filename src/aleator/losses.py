@@ -99,6 +99,22 @@ def info_nce(prediction: Tensor, target: Tensor, temperature: float = 0.1) -> Te
     return _cross_entropy(cosines / temperature, own)
 
 
+def temporal_contrast(prediction: Tensor, future: Tensor) -> Tensor:
+    """Find, for each future, the prediction of it among those of the batch, by dot product.
+
+    TS-TCC's temporal contrasting (Eldele et al. 2021). Both are K × m × d: K steps ahead, m rows.
+
+    >>> far_apart = 100 * torch.eye(2)[None]
+    >>> temporal_contrast(far_apart, far_apart).item()
+    0.0
+    """
+    _require_same_shape(prediction, future)
+    with torch.autocast(prediction.device.type, enabled=False):
+        scores = _full_precision(future) @ _full_precision(prediction).transpose(-1, -2)
+    own = torch.arange(scores.shape[-1], device=scores.device)
+    return _cross_entropy(scores, own)
+
+
 def cosine_distance(prediction: Tensor, target: Tensor) -> Tensor:
     """One minus the cosine between each prediction and its target, averaged.
 

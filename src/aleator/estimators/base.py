@@ -75,11 +75,16 @@ class Material:
 
 @dataclass(frozen=True)
 class Draft:
-    """A method made ready to train, how to read off what it has learnt, and columns of its own."""
+    """A method made ready to train, and how to read off what it has learnt.
+
+    `columns` are per-sample tensors besides the input. `furnish` makes what is too large to be made
+    before the plan has found room for it.
+    """
 
     method: Method
     learnt: Callable[[], dict[str, Any]]
     columns: dict[str, Tensor] = field(default_factory=dict)
+    furnish: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,6 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Nothing is stored on the estimator before training has succeeded.
     """
 
-    embedding_dim: int | None = None
-    encoder: Any = "auto"
     modality: str = "auto"
     preprocessing: str | None = "auto"
     device: str = "auto"
@@ -114,8 +117,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     facts: ClassVar[Sequence[str]] = ("embedding_dim_",)
 
     def _check_parameters(self) -> None:
-        if self.embedding_dim is not None:
-            require_int("embedding_dim", self.embedding_dim, least=1)
+        """Refuse what makes no sense whatever the data are."""
 
     def _draft(self, material: Material) -> Draft:
         raise NotImplementedError
@@ -128,10 +130,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         `facts` holds what the door does not know, under the names that fitted estimators use.
         """
-        assert name == "encoder"
-        return build_encoder(
-            self.encoder, door.modality.name, door.shape, self.embedding_dim
-        ).float()
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None, sample_order: Any = None) -> Self:
         """Learn a representation of `X` (labels are ignored).
@@ -192,16 +191,6 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         device = resolve_device(self.device)
         return embed(network, rows, device, resolve_precision(self.precision, device))
 
-    def _drawn_encoder(self, material: Material) -> tuple[nn.Module, int]:
-        """The encoder before training, and the width of its embedding."""
-        with seeded(material.seeds.encoder, CPU):
-            encoder = self._build("encoder", material.door, {})
-        return encoder, width_of(encoder, material.door.shape, "encoder")
-
-    def _encoder_kind(self, modality: str) -> str | None:
-        """The registered name of the encoder, or None for one of the user's own."""
-        return encoder_name(self.encoder, modality) if isinstance(self.encoder, str) else None
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
@@ -211,6 +200,35 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
+
+
+@estimator
+class EncoderLearner(RepresentationLearner):
+    """A representation learner whose encoder is the user's choice."""
+
+    embedding_dim: int | None = None
+    encoder: Any = "auto"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.embedding_dim is not None:
+            require_int("embedding_dim", self.embedding_dim, least=1)
+
+    def _build(self, name: str, door: Door, facts: Mapping[str, Any]) -> Any:
+        assert name == "encoder"
+        return build_encoder(
+            self.encoder, door.modality.name, door.shape, self.embedding_dim
+        ).float()
+
+    def _drawn_encoder(self, material: Material) -> tuple[nn.Module, int]:
+        """The encoder before training, and the width of its embedding."""
+        with seeded(material.seeds.encoder, CPU):
+            encoder = self._build("encoder", material.door, {})
+        return encoder, width_of(encoder, material.door.shape, "encoder")
+
+    def _encoder_kind(self, modality: str) -> str | None:
+        """The registered name of the encoder, or None for one of the user's own."""
+        return encoder_name(self.encoder, modality) if isinstance(self.encoder, str) else None
 
 
 def width_of(module: nn.Module, shape: Sequence[int], role: str) -> int:

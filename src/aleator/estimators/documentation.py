@@ -9,7 +9,8 @@ embedding_dim : int or None
     a TCN, 2048 for images.
 encoder : str, torch.nn.Module or callable
     A name ("auto", "mlp"; series: "cnn", "tcn"; images: "resnet18"), a module (copied; it keeps its
-    own width), or a factory that gets (input_shape, embedding_dim).
+    own width), or a factory that gets (input_shape, embedding_dim).""",
+    "{data}": """\
 modality : {"auto", "table", "series", "image"}
     "auto" reads the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width).
@@ -22,6 +23,18 @@ precision : {"auto", "32", "tf32", "bf16"}
     "auto" is tf32 on a GPU. "bf16" trains the networks in half precision.
 random_state : int, RandomState or None
     Fixes everything: same seed, same machine, same numbers.""",
+    "{projector}": """\
+projector_layers, projector_hidden : int or None
+    Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for
+    tables, 3 of 512 for series, 3 of 256 for images.""",
+    "{heads}": """\
+projector_layers, projector_hidden : int or None
+    Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for
+    tables, 3 of 512 for series, 3 of 256 for images.
+predictor : {"auto", "linear", "mlp"} or callable
+    The layer after the projector. "auto" is the paper's: linear, but "mlp" for images and TCNs.
+    "mlp" has `predictor_layers` layers of width `predictor_hidden`. A factory gets
+    (projector_hidden, projector_hidden).""",
     "{training}": """\
 epochs : int
     Passes over the data in which the encoder is trained.

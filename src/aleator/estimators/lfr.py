@@ -64,6 +64,7 @@ class LFR(TrainedLearner):
         their number: then `n_projectors` of them are selected.
     {encoding}
     {training}
+    {data}
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from aleator.estimators.base import Draft, Material, RepresentationLearner, Training, estimator
+from aleator.estimators.base import Draft, EncoderLearner, Material, Training, estimator
 from aleator.parameters import require_int, require_number, require_one_of
 from aleator.training.devices import resolve_precision
 from aleator.training.engine import Engine
@@ -23,7 +23,7 @@ LEARNING_RATES = {"table": 1e-3, "series": 3e-4, "image": 3e-4}
 
 
 @estimator
-class TrainedLearner(RepresentationLearner):
+class TrainedLearner(EncoderLearner):
     """A representation learner whose draft is trained by the engine."""
 
     epochs: int = 100
@@ -71,6 +71,7 @@ class TrainedLearner(RepresentationLearner):
             memory_limit=self.memory_limit,
             optimizer=self.optimizer,
         )
+        draft.furnish()
         watch = EmbeddingWatch(draft.method.modules["encoder"], material.data)
         engine = Engine(
             draft.method,

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from aleator.networks import image, series, tcn
+from aleator.networks import decoders, image, series, tcn
 from aleator.networks.mlp import mlp, mlp_predictor
 
 Factory = Callable[..., nn.Module]
@@ -41,6 +41,21 @@ PROJECTORS: dict[str, dict[str, Factory]] = {
         "cnn": image.cnn_projector,
         "cnn6": partial(image.cnn_projector, pairs=3),
         "mlp": partial(mlp, layers=2),
+    },
+}
+# Under the names of the encoders that they mirror.
+DECODERS: dict[str, dict[str, Factory]] = {
+    "table": {"mlp": decoders.mlp_decoder},
+    "series": {
+        "cnn": decoders.cnn_decoder,
+        "tcn": decoders.TCNDecoder,
+        "mlp": decoders.mlp_decoder,
+    },
+    "image": {
+        "resnet18": decoders.resnet_decoder,
+        "resnet18-small": partial(decoders.resnet_decoder, stem="small"),
+        "resnet18-large": partial(decoders.resnet_decoder, stem="large"),
+        "mlp": decoders.mlp_decoder,
     },
 }
 
@@ -106,6 +121,24 @@ def build_projector(
     return _made_by(factory, "projector", tuple(input_shape), output_dim)
 
 
+def build_decoder(
+    choice: Any, modality: str, embedding_dim: int, output_shape: Sequence[int], encoder: str | None
+) -> nn.Module:
+    """Make a decoder. `"auto"` mirrors the encoder; a factory gets the two shapes.
+
+    >>> build_decoder("auto", "table", 8, (10,), "mlp")[0][-1]
+    Linear(in_features=256, out_features=10, bias=True)
+    """
+    if isinstance(choice, nn.Module):
+        return copy.deepcopy(choice)
+    if isinstance(choice, str) and choice == "auto" and encoder in DECODERS[modality]:
+        name: str | None = encoder
+    else:
+        name = _name(choice, DECODERS[modality], "decoder", modality)
+    factory = choice if name is None else DECODERS[modality][name]
+    return _made_by(factory, "decoder", embedding_dim, tuple(output_shape))
+
+
 def build_predictor(
     choice: Any, input_dim: int, output_dim: int, layers: int, hidden: int
 ) -> nn.Module:
@@ -163,8 +196,7 @@ def _name(choice: Any, known: dict[str, Factory], role: str, modality: str) -> s
             return choice
         raise ValueError(
             f"{role}={choice!r} is not known for a {modality}: give one of "
-            f"{', '.join(map(repr, known))}, a torch.nn.Module or a factory "
-            "(input_shape, dimension) -> module"
+            f"{', '.join(map(repr, known))}, a torch.nn.Module or a factory of one"
         )
     if callable(choice):
         return None

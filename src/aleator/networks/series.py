@@ -35,6 +35,18 @@ def _block(channels_in: int, channels_out: int, *, norm: bool) -> list[nn.Module
     ]
 
 
+def block_lengths(length: int, blocks: int = 3) -> list[int]:
+    """Time steps before the first block and after each.
+
+    >>> block_lengths(128)
+    [128, 65, 34, 18]
+    """
+    lengths = [length]
+    for _ in range(blocks):
+        lengths.append((lengths[-1] + 1) // 2 + 1)
+    return lengths
+
+
 def cnn_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
     """Three convolutional blocks, flattened; a linear layer only where another width is asked for.
 

@@ -42,3 +42,24 @@ def as_rows(output: Tensor) -> Tensor:
     if output.ndim == 0:
         raise ValueError("a network must return one row a sample; this one returned one number")
     return output.flatten(1) if output.ndim != 1 else output[:, None]
+
+
+def feature_maps(encoder: nn.Module, rows: Tensor) -> Tensor:
+    """What an encoder of series makes of `rows` before it flattens time: n × channels × time.
+
+    A module of its own make may have a method of this name; a chain of layers is run up to its
+    first `Flatten`; any other module is run as a whole.
+
+    >>> layers = nn.Sequential(nn.Conv1d(2, 4, kernel_size=3), nn.Flatten())
+    >>> feature_maps(layers, torch.zeros(5, 2, 9)).shape
+    torch.Size([5, 4, 7])
+    """
+    if callable(own := getattr(encoder, "feature_maps", None)):
+        return own(rows)
+    if not isinstance(encoder, nn.Sequential):
+        return encoder(rows)
+    for layer in encoder:
+        if isinstance(layer, nn.Flatten):
+            break
+        rows = layer(rows)
+    return rows.flatten(2) if rows.ndim > 3 else rows

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-_CHANNELS = 64
+CHANNELS = 64
 
 
 class CausalBlock(nn.Module):
@@ -42,8 +42,13 @@ class CausalBlock(nn.Module):
         return torch.relu(h + self.shortcut(x))
 
 
-def _blocks(channels_in: int, count: int) -> nn.Sequential:
-    widths = [channels_in, *[_CHANNELS] * count]
+def causal_blocks(channels_in: int, count: int) -> nn.Sequential:
+    """`count` causal blocks, each looking back twice as far as the one before.
+
+    >>> causal_blocks(3, 2)(torch.zeros(1, 3, 9)).shape
+    torch.Size([1, 64, 9])
+    """
+    widths = [channels_in, *[CHANNELS] * count]
     return nn.Sequential(
         *(CausalBlock(widths[i], widths[i + 1], dilation=2**i) for i in range(count))
     )
@@ -67,13 +72,13 @@ class TCNEncoder(nn.Module):
     ) -> None:
         super().__init__()
         channels, length = input_shape
-        width = _CHANNELS if embedding_dim is None else embedding_dim
+        width = CHANNELS if embedding_dim is None else embedding_dim
         self.static_channel = static_channel
         moving = channels if static_channel is None else channels - 1
         if moving < 1:
             raise ValueError("a TCN needs at least one channel besides the static one")
-        self.blocks = _blocks(moving, 5)
-        self.reduce = nn.Linear(_CHANNELS * length, width)
+        self.blocks = causal_blocks(moving, 5)
+        self.reduce = nn.Linear(CHANNELS * length, width)
         self.static_dropout = nn.Dropout(0.5)
         self.mix = nn.Linear(width + channels - moving, width)
         self.norm = nn.LayerNorm(width)
@@ -83,9 +88,14 @@ class TCNEncoder(nn.Module):
         static = x[:, :0, -1]
         if (at := self.static_channel) is not None:
             static = self.static_dropout(x[:, at : at + 1, -1])
-            x = torch.cat([x[:, :at], x[:, at + 1 :]], dim=1)
-        h = self.reduce(self.blocks(x).flatten(1))
+        h = self.reduce(self.feature_maps(x).flatten(1))
         return self.norm(self.mix(torch.cat([h, static], dim=1)))
+
+    def feature_maps(self, x: Tensor) -> Tensor:
+        """What the moving channels look like along time, before it is flattened."""
+        if (at := self.static_channel) is not None:
+            x = torch.cat([x[:, :at], x[:, at + 1 :]], dim=1)
+        return self.blocks(x)
 
 
 def tcn_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
@@ -105,5 +115,5 @@ def tcn_projector(input_shape: Sequence[int], output_dim: int) -> nn.Module:
     """
     channels, length = input_shape
     return nn.Sequential(
-        _blocks(channels, 3), nn.Flatten(), nn.Linear(_CHANNELS * length, output_dim)
+        causal_blocks(channels, 3), nn.Flatten(), nn.Linear(CHANNELS * length, output_dim)
     )

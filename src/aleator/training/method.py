@@ -66,3 +66,12 @@ class Method:
     phases: Sequence[Phase]
     derived: Sequence[Derived] = field(default_factory=tuple)
     layers: Sequence[Layer] = field(default_factory=tuple)
+
+
+def jointly(*modules: nn.Module) -> nn.Module:
+    """Modules that a phase trains at one rate, as one.
+
+    >>> len(list(jointly(nn.Linear(1, 1), nn.Linear(1, 1)).parameters()))
+    4
+    """
+    return nn.ModuleList(modules)

@@ -1,0 +1,36 @@
+"""SimSiam (Chen and He 2021): one view predicts the other; no negatives, a stopped gradient."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from aleator.methods.siamese import in_one_pass, predicts_the_other
+from aleator.networks.shapes import as_rows
+from aleator.training.method import INPUT, Method, Phase, jointly
+
+
+def simsiam(
+    encoder: nn.Module,
+    projector: nn.Module,
+    predictor: nn.Module,
+    first_view: nn.Module,
+    second_view: nn.Module,
+) -> Method:
+    """Trains encoder and projector, and a predictor at a learning rate that stays fixed."""
+
+    def represent(rows: Tensor) -> Tensor:
+        return projector(as_rows(encoder(rows)))
+
+    def loss(rows: Tensor) -> Tensor:
+        first, second = in_one_pass(represent, first_view(rows), second_view(rows))
+        return predicts_the_other(predictor, first, second)
+
+    phase = Phase(
+        "siamese",
+        {"encoder": jointly(encoder, projector), "predictor": predictor},
+        (encoder, projector, predictor),
+        (INPUT,),
+        loss,
+    )
+    networks = {"encoder": encoder, "projector": projector, "predictor": predictor}
+    return Method({**networks, "view 1": first_view, "view 2": second_view}, [phase])

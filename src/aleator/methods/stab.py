@@ -1,0 +1,34 @@
+"""STab (Hajiramezanali et al. 2022): the two views are one row under two thinnings of the encoder.
+
+No augmentation: what differs between the passes is which weights are missing (DropConnect).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from aleator.methods.siamese import in_one_pass, predicts_the_other
+from aleator.networks.dropconnect import DropConnect
+from aleator.networks.shapes import as_rows
+from aleator.training.method import INPUT, Method, Phase, jointly
+
+
+def stab(
+    encoder: nn.Module, projector: nn.Module, predictor: nn.Module, *, drop_rate: float
+) -> Method:
+    """Trains as SimSiam does; each of the two passes draws its own mask."""
+    thinned = DropConnect(encoder, drop_rate)
+
+    def loss(rows: Tensor) -> Tensor:
+        first, second = in_one_pass(projector, as_rows(thinned(rows)), as_rows(thinned(rows)))
+        return predicts_the_other(predictor, first, second)
+
+    phase = Phase(
+        "siamese",
+        {"encoder": jointly(encoder, projector), "predictor": predictor},
+        (encoder, projector, predictor),
+        (INPUT,),
+        loss,
+    )
+    networks = {"encoder": encoder, "projector": projector, "predictor": predictor}
+    return Method(networks, [phase])

@@ -1,0 +1,102 @@
+"""Decoders: the encoders of appendix C in a mirror, from an embedding back to a sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from aleator.networks.image import ResidualBlock
+from aleator.networks.mlp import mlp
+from aleator.networks.series import block_lengths
+from aleator.networks.tcn import CHANNELS, causal_blocks
+
+
+def mlp_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
+    """Four linear layers, as the encoder of tables has.
+
+    >>> import torch
+    >>> mlp_decoder(8, (2, 5))(torch.zeros(3, 8)).shape
+    torch.Size([3, 2, 5])
+    """
+    network = mlp((embedding_dim,), math.prod(output_shape), layers=4)
+    return nn.Sequential(network, nn.Unflatten(1, tuple(output_shape)))
+
+
+def cnn_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
+    """Three convolutional blocks that undo the encoder's: 128, 64 and 32 channels, each longer.
+
+    A linear layer comes first where the embedding is not the encoder's flattened output.
+
+    >>> import torch
+    >>> cnn_decoder(2304, (9, 128))(torch.zeros(2, 2304)).shape
+    torch.Size([2, 9, 128])
+    >>> cnn_decoder(16, (1, 1))(torch.zeros(2, 16)).shape
+    torch.Size([2, 1, 1])
+    """
+    channels, length = output_shape
+    shortest, *lengths = reversed(block_lengths(length))
+    parts: list[nn.Module] = []
+    if embedding_dim != 128 * shortest:
+        parts.append(nn.Linear(embedding_dim, 128 * shortest))
+    parts.append(nn.Unflatten(1, (128, 1, shortest)))
+    for (before, after), size in zip(pairwise([128, 64, 32, 32]), lengths, strict=True):
+        parts += [
+            nn.Upsample(size=(1, size)),
+            nn.Conv2d(before, after, kernel_size=(1, 7), padding=(0, 3), bias=False),
+            nn.BatchNorm2d(after),
+            nn.ReLU(),
+        ]
+    # The last two axes, one of them of height one, become time.
+    return nn.Sequential(*parts, nn.Conv2d(32, channels, kernel_size=1), nn.Flatten(2))
+
+
+class TCNDecoder(nn.Module):
+    """A linear layer to every time step, five causal blocks, and a linear layer to the channels.
+
+    >>> import torch
+    >>> TCNDecoder(64, (42, 48))(torch.zeros(2, 64)).shape
+    torch.Size([2, 42, 48])
+    """
+
+    def __init__(self, embedding_dim: int, output_shape: Sequence[int]) -> None:
+        super().__init__()
+        channels, length = output_shape
+        self.expand = nn.Linear(embedding_dim, CHANNELS * length)
+        self.unflatten = nn.Unflatten(1, (CHANNELS, length))
+        self.blocks = causal_blocks(CHANNELS, 5)
+        self.read = nn.Conv1d(CHANNELS, channels, kernel_size=1)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Decode `n × embedding_dim`."""
+        return self.read(self.blocks(self.unflatten(self.expand(z))))
+
+
+def resnet_decoder(
+    embedding_dim: int, output_shape: Sequence[int], *, stem: str = "auto"
+) -> nn.Module:
+    """ResNet-18's stages backwards: 512, 256, 128 and 64 channels, each twice as large.
+
+    >>> import torch
+    >>> resnet_decoder(32, (3, 12, 10))(torch.zeros(2, 32)).shape
+    torch.Size([2, 3, 12, 10])
+    """
+    channels, *sides = output_shape
+    if stem == "auto":
+        stem = "small" if max(sides) <= 64 else "large"
+    # The sides after each halving of the encoder: three, and two more in the stem for large images.
+    ladder = [tuple(sides)]
+    for _ in range(3 if stem == "small" else 5):
+        ladder.append(tuple(math.ceil(side / 2) for side in ladder[-1]))
+    smallest, *larger = reversed(ladder)
+    parts: list[nn.Module] = [
+        nn.Linear(embedding_dim, 512 * math.prod(smallest)),
+        nn.Unflatten(1, (512, *smallest)),
+        ResidualBlock(512, 512, stride=1),
+    ]
+    widths = [512, 256, 128, 64, 64, 64][: len(ladder)]
+    for (before, after), size in zip(pairwise(widths), larger, strict=True):
+        parts += [nn.Upsample(size=size), ResidualBlock(before, after, stride=1)]
+    return nn.Sequential(*parts, nn.Conv2d(64, channels, 3, padding=1))

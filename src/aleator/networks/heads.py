@@ -1,0 +1,45 @@
+"""Projection heads: what siamese methods put between the embedding and their loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+
+@dataclass(frozen=True)
+class HeadShape:
+    """Layers, their width, and whether batches are normalised between them."""
+
+    layers: int
+    hidden: int
+    normalised: bool
+
+
+# Appendix C. The paper says of series alone that their heads are normalised; those of images
+# follow SimSiam's, from which they are taken.
+HEADS = {
+    "table": HeadShape(layers=2, hidden=256, normalised=False),
+    "series": HeadShape(layers=3, hidden=512, normalised=True),
+    "image": HeadShape(layers=3, hidden=256, normalised=True),
+}
+
+
+def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
+    """A ReLU network as wide at its end as within.
+
+    >>> head = projection_head(64, HEADS["series"])
+    >>> [type(layer).__name__ for layer in head[:4]]
+    ['Linear', 'BatchNorm1d', 'ReLU', 'Linear']
+    >>> head[-1].out_features
+    512
+    """
+    parts: list[nn.Module] = []
+    width = input_dim
+    for _ in range(shape.layers - 1):
+        parts.append(nn.Linear(width, shape.hidden))
+        if shape.normalised:
+            parts.append(nn.BatchNorm1d(shape.hidden))
+        parts.append(nn.ReLU())
+        width = shape.hidden
+    return nn.Sequential(*parts, nn.Linear(width, shape.hidden))

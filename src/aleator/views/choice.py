@@ -1,0 +1,77 @@
+"""From a user's choice of views to a pair of modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from aleator.views.series import Scaled, Shuffled
+from aleator.views.table import Corrupted
+
+View = nn.Module
+
+
+class _Own(nn.Module):
+    """A view of the user's own: any function of a batch."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        changed = self.function(x)
+        if not isinstance(changed, Tensor) or changed.shape != x.shape:
+            got = getattr(changed, "shape", type(changed).__name__)
+            raise ValueError(
+                f"a view must return a tensor of its batch's shape {tuple(x.shape)}, not {got}"
+            )
+        return changed
+
+
+def view_pair(choice: Any, modality: str, data: Tensor) -> tuple[View, View]:
+    """Two views: what the paper uses for this kind of data (`"auto"`), or the user's own.
+
+    Tables: as they are, and corrupted (SCARF). Series: weak and strong (TS-TCC). Images: the same
+    random photograph twice (SimCLR).
+
+    >>> import torch
+    >>> [type(view).__name__ for view in view_pair("auto", "series", torch.zeros(2, 1, 9))]
+    ['Scaled', 'Shuffled']
+    """
+    if isinstance(choice, str):
+        if choice != "auto":
+            raise ValueError(f"views={choice!r} is not known: give 'auto', a function or two")
+        if modality == "table":
+            return nn.Identity(), Corrupted(data)
+        if modality == "series":
+            return Scaled(), Shuffled()
+        return photographs(data), photographs(data)
+    own = list(choice) if isinstance(choice, (tuple, list)) else [choice, choice]
+    if len(own) != 2 or not all(callable(function) for function in own):
+        raise ValueError("views must be 'auto', a function of a batch, or two of them")
+    return _Own(own[0]), _Own(own[1])
+
+
+def single_view(choice: Any, modality: str, data: Tensor) -> View:
+    """One view, or none: `"auto"` photographs images anew and leaves other data as they are.
+
+    >>> import torch
+    >>> single_view("auto", "table", torch.zeros(2, 3))
+    Identity()
+    """
+    if choice is None or (isinstance(choice, str) and choice == "auto" and modality != "image"):
+        return nn.Identity()
+    if isinstance(choice, str) and choice == "auto":
+        return photographs(data)
+    if not callable(choice):
+        raise ValueError(f"views must be 'auto', None or a function of a batch, not {choice!r}")
+    return _Own(choice)
+
+
+def photographs(data: Tensor) -> View:
+    """The paper's view of images whose values range as in `data`."""
+    from aleator.views.image import Photographed
+
+    pixels = data.transpose(0, 1).flatten(1)
+    return Photographed(pixels.amin(1), pixels.amax(1))
