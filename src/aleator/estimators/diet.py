@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from aleator.estimators.base import Draft, Material, estimator
+from aleator.estimators.base import CPU, Draft, Material, estimator
 from aleator.estimators.trained import TrainedLearner
 from aleator.methods.diet import INDEX, diet
 from aleator.parameters import require_number
+from aleator.training.devices import seeded
 from aleator.views.choice import single_view
 
 
