@@ -1,4 +1,4 @@
-"""How good is a recipe?  python -m aleator.benchmark.accuracy income --data FOLDER --seeds 0 1 2
+"""How good is a recipe?  python -m aleator.benchmark.accuracy income --methods lfr --data FOLDER
 
 Trains with the recipe, probes as the paper does, and prints one JSON line a run (also appended to
 `--out`). The last epoch counts; the test part is looked at once.
@@ -12,43 +12,64 @@ import os
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aleator
 from aleator.benchmark import datasets, recipes
 from aleator.benchmark.datasets import Split
 from aleator.benchmark.recipes import Recipe
 
+if TYPE_CHECKING:
+    from aleator.evaluation.probes import ProbeResult
+
 
 def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
     """Train and probe once."""
-    from aleator.evaluation import probes
+    from aleator.evaluation.probes import ProbeResult
+    from aleator.training.devices import resolve_device
 
     began = time.perf_counter()
-    estimator = recipe.estimator(device, seed).fit(split.X_train)
+    estimator = recipe.estimator(device, seed).fit(split.X_train, split.y_train)
     fitted = time.perf_counter() - began
-    train, test = estimator.transform(split.X_train), estimator.transform(split.X_test)
-    if recipe.probe["kind"] == "logistic":
-        probe = probes.logistic_regression(train, split.y_train, test, split.y_test)
+    if recipe.probe["kind"] == "own":
+        probe = ProbeResult(float(estimator.score(split.X_test, split.y_test)), 0.0)
+        protocol = "its own classifier"
     else:
-        settings = {key: value for key, value in recipe.probe.items() if key != "kind"}
-        probe = probes.linear_classifier(
-            train, split.y_train, test, split.y_test, device=device, seed=seed, **settings
-        )
+        train, test = estimator.transform(split.X_train), estimator.transform(split.X_test)
+        probe = _probed(recipe, train, test, split, device, seed)
+        protocol = f"{recipe.probe['kind']} classifier on frozen embeddings"
+    last: dict[str, Any] = next(
+        (r for r in reversed(estimator.history_) if "effective_rank" in r), {}
+    )
     return {
         "dataset": recipe.dataset,
         "method": recipe.method,
         "seed": seed,
-        "protocol": f"paper: {recipe.probe['kind']} classifier on frozen embeddings, last epoch",
+        "protocol": f"paper: {protocol}, last epoch",
         "config_hash": recipe.config_hash,
         "version": aleator.__version__,
         "commit": _commit(),
-        "device": _device_name(estimator.plan_.device),
+        "device": _device_name(str(resolve_device(device))),
         "metrics": {"accuracy": round(probe.accuracy, 5)},
+        "embedding_std": last.get("embedding_std"),
+        "effective_rank": last.get("effective_rank"),
         "seconds": round(fitted, 3),
         "probe_seconds": round(probe.seconds, 3),
     }
+
+
+def _probed(
+    recipe: Recipe, train: Any, test: Any, split: Split, device: str, seed: int
+) -> ProbeResult:
+    from aleator.evaluation import probes
+
+    parts = train, split.y_train, test, split.y_test
+    if recipe.probe["kind"] == "logistic":
+        return probes.logistic_regression(*parts)
+    settings = {key: value for key, value in recipe.probe.items() if key != "kind"}
+    return probes.linear_classifier(*parts, device=device, seed=seed, **settings)
 
 
 def _device_name(device: str) -> str:
@@ -78,18 +99,26 @@ def main(arguments: list[str] | None = None) -> int:
         description="Train a recipe, probe it as the paper does, print one JSON line a run.",
     )
     parser.add_argument(
-        "recipes", nargs="+", metavar="RECIPE", help="income, theorem, har, epilepsy"
+        "datasets", nargs="+", metavar="DATASET", help="income, theorem, har, epilepsy"
     )
+    parser.add_argument(
+        "--methods", nargs="+", default=["lfr"], metavar="METHOD",
+        help=f"{', '.join(recipes.METHODS)} (default: lfr), or all that have a recipe: all",
+    )  # fmt: skip
     parser.add_argument("--data", help="folder of the data sets (default: $ALEATOR_DATA)")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="SEED")
     parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")
     parser.add_argument("--out", help="append the lines to this file")
     options = parser.parse_args(arguments)
     try:
-        for name in options.recipes:
-            recipe = recipes.read(name)
+        for name in options.datasets:
+            every = options.methods == ["all"]
+            chosen = [
+                recipes.read(name, method)
+                for method in (recipes.methods_for(name) if every else options.methods)
+            ]
             split = datasets.load(name, options.data)
-            for seed in options.seeds:
+            for recipe, seed in product(chosen, options.seeds):
                 line = json.dumps(run(recipe, split, seed, options.device))
                 print(line, flush=True)
                 if options.out:

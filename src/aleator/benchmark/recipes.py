@@ -1,4 +1,4 @@
-"""Recipes: a method's settings for a data set, as YAML under benchmarks/configs."""
+"""Recipes: a method's settings for a data set, one YAML each: configs/DATASET/METHOD.yaml."""
 
 from __future__ import annotations
 
@@ -12,12 +12,29 @@ _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
 
 
+# The names that recipes and results use, and the estimators they stand for; in the order of tables.
+METHODS = {
+    "logreg": "LogReg",
+    "supervised": "Supervised",
+    "random": "RandomEncoder",
+    "autoencoder": "Autoencoder",
+    "diet": "DIET",
+    "simsiam": "SimSiam",
+    "simclr": "SimCLR",
+    "scarf": "SCARF",
+    "stab": "STab",
+    "tstcc": "TSTCC",
+    "dacl": "DACL",
+    "lfr": "LFR",
+}
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What to train on what, and how to judge it.
 
-    `parameters` are arguments of the estimator, `probe` names the classifier and its settings,
-    `origin` says where the figures come from.
+    `parameters` are arguments of the estimator, `probe` names the classifier and its settings (or
+    "own", where the estimator is a classifier), `origin` says where the figures come from.
     """
 
     dataset: str
@@ -39,13 +56,17 @@ class Recipe:
 
     def estimator(self, device: str, seed: int) -> Any:
         """The estimator this recipe describes. A recipe's precision is meant for GPUs."""
-        from aleator import LFR
+        from aleator import estimators
         from aleator.training.devices import resolve_device
 
-        estimator = LFR(**self.parameters, device=device, random_state=seed, progress=False)
+        made = getattr(estimators, METHODS[self.method])(
+            **self.parameters, device=device, random_state=seed
+        )
+        if "progress" in made.get_params():
+            made.set_params(progress=False)
         if resolve_device(device).type == "cpu":
-            estimator.set_params(precision="32")
-        return estimator
+            made.set_params(precision="32")
+        return made
 
 
 def config_folder() -> Path:
@@ -53,17 +74,27 @@ def config_folder() -> Path:
     return _INSTALLED if _INSTALLED.is_dir() else _IN_THE_REPOSITORY
 
 
-def names() -> list[str]:
-    """All recipes, by name.
+def names() -> list[tuple[str, str]]:
+    """All recipes: data set and method.
 
-    >>> "income" in names()
+    >>> ("income", "lfr") in names()
     True
     """
-    return sorted(path.stem for path in config_folder().glob("*.yaml"))
+    return sorted((path.parent.name, path.stem) for path in config_folder().glob("*/*.yaml"))
 
 
-def read(name: str) -> Recipe:
-    """Read a recipe by name.
+def methods_for(dataset: str) -> list[str]:
+    """The methods that have a recipe for a data set, in the order of tables.
+
+    >>> methods_for("theorem")[-1]
+    'lfr'
+    """
+    known = [method for at, method in names() if at == dataset]
+    return [method for method in METHODS if method in known]
+
+
+def read(dataset: str, method: str = "lfr") -> Recipe:
+    """Read a recipe.
 
     >>> read("income").parameters["n_projectors"]
     6
@@ -72,7 +103,13 @@ def read(name: str) -> Recipe:
         import yaml
     except ImportError as error:
         raise ImportError("recipes are YAML files: pip install 'aleator[bench]'") from error
-    path = config_folder() / f"{name}.yaml"
+    path = config_folder() / dataset / f"{method}.yaml"
     if not path.exists():
-        raise ValueError(f"there is no recipe {name!r}; known: {', '.join(names())}")
+        known = sorted({at for at, _ in names()})
+        if dataset not in known:
+            raise ValueError(f"there is no recipe {dataset!r}; known: {', '.join(known)}")
+        raise ValueError(
+            f"there is no recipe of {method!r} for {dataset}; known: "
+            f"{', '.join(methods_for(dataset))}"
+        )
     return Recipe(**yaml.safe_load(path.read_text(encoding="utf-8")))

@@ -62,7 +62,8 @@ class LabelledLearner(ClassifierMixin, RepresentationLearner):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every sample."""
-        return self.classes_[self.predict_proba(X).argmax(1)]
+        most_probable = self.predict_proba(X).argmax(1)
+        return self.classes_[most_probable]
 
     def _labels(self, material: Material) -> tuple[np.ndarray, np.ndarray]:
         """The classes and every sample's place among them."""
@@ -144,6 +145,7 @@ class LogReg(LabelledLearner):
     ----------
     classes_ : the labels, sorted.
     classifier_ : the coefficients, as a linear layer on the CPU.
+    n_iter_ : steps that the solver took.
     embedding_dim_, n_features_in_, feature_names_in_ : as their names say.
 
     Examples
@@ -157,6 +159,7 @@ class LogReg(LabelledLearner):
     max_iter: int = 1000
 
     networks: ClassVar[Mapping[str, Sequence[str]]] = {"encoder": (), "classifier": ()}
+    facts: ClassVar[Sequence[str]] = ("embedding_dim_", "classes_", "n_iter_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -173,6 +176,7 @@ class LogReg(LabelledLearner):
         encoder = self._build("encoder", material.door, facts)
         classifier = self._build("classifier", material.door, facts)
         solver = LogisticRegression(C=self.C, max_iter=self.max_iter).fit(rows, codes)
+        facts["n_iter_"] = int(solver.n_iter_.max())
         weight, offset = torch.from_numpy(solver.coef_), torch.from_numpy(solver.intercept_)
         if len(classes) == 2:  # scikit-learn keeps the second class's row only
             weight, offset = (torch.cat([-half, half]) for half in (weight / 2, offset / 2))
