@@ -5,31 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from aleator.losses import cosine_distance
+from aleator.networks.bank import normalises_batches
 
 Network = Callable[[Tensor], Tensor]
 
 
-def in_one_pass(network: Network, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Run a network over two batches at once: half as many kernels, the same work.
+class OfBoth:
+    """Runs a function of `networks` over two views.
 
-    Where batches are normalised, both views are normalised together.
+    In one pass, for half as many kernels and the same work; but where batches are normalised, in
+    two, so that each view is normalised by itself, as in the methods' original papers.
 
-    >>> first, second = in_one_pass(torch.relu, torch.zeros(2, 1), torch.ones(2, 1))
+    >>> run = OfBoth(torch.relu)
+    >>> first, second = run(torch.zeros(2, 1), torch.ones(2, 1))
     >>> second.tolist()
     [[1.0], [1.0]]
     """
-    both = network(torch.cat([first, second]))
-    return both[: len(first)], both[len(first) :]
+
+    def __init__(self, function: Network, *networks: nn.Module) -> None:
+        self._function = function
+        self._apart = any(normalises_batches(network) for network in networks)
+
+    def __call__(self, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+        """What the function makes of each view."""
+        if self._apart:
+            return self._function(first), self._function(second)
+        both = self._function(torch.cat([first, second]))
+        return both[: len(first)], both[len(first) :]
 
 
-def predicts_the_other(predictor: Network, first: Tensor, second: Tensor) -> Tensor:
+def predicts_the_other(predict: OfBoth, first: Tensor, second: Tensor) -> Tensor:
     """SimSiam's symmetric loss: each view's prediction against the other view, held fixed.
 
     One less the cosine, so that a perfect match is zero; the gradient is the paper's. Chen and He,
     Exploring simple siamese representation learning (2021).
     """
-    guess1, guess2 = in_one_pass(predictor, first, second)
+    guess1, guess2 = predict(first, second)
     return (cosine_distance(guess1, second.detach()) + cosine_distance(guess2, first.detach())) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from aleator.losses import nt_xent
-from aleator.methods.siamese import in_one_pass
+from aleator.methods.siamese import OfBoth
 from aleator.networks.shapes import as_rows
 from aleator.training.method import INPUT, Method, Phase, jointly
 
@@ -23,8 +23,10 @@ def simclr(
     def represent(rows: Tensor) -> Tensor:
         return head(as_rows(encoder(rows)))
 
+    of_both = OfBoth(represent, encoder, head)
+
     def loss(rows: Tensor) -> Tensor:
-        first, second = in_one_pass(represent, first_view(rows), second_view(rows))
+        first, second = of_both(first_view(rows), second_view(rows))
         return nt_xent(first, second, temperature)
 
     phase = Phase("contrast", {"encoder": jointly(encoder, head)}, (encoder, head), (INPUT,), loss)

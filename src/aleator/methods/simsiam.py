@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from aleator.methods.siamese import in_one_pass, predicts_the_other
+from aleator.methods.siamese import OfBoth, predicts_the_other
 from aleator.networks.shapes import as_rows
 from aleator.training.method import INPUT, Method, Phase, jointly
 
@@ -21,9 +21,10 @@ def simsiam(
     def represent(rows: Tensor) -> Tensor:
         return projector(as_rows(encoder(rows)))
 
+    of_both, predict = OfBoth(represent, encoder, projector), OfBoth(predictor, predictor)
+
     def loss(rows: Tensor) -> Tensor:
-        first, second = in_one_pass(represent, first_view(rows), second_view(rows))
-        return predicts_the_other(predictor, first, second)
+        return predicts_the_other(predict, *of_both(first_view(rows), second_view(rows)))
 
     phase = Phase(
         "siamese",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from aleator.methods.siamese import in_one_pass, predicts_the_other
+from aleator.methods.siamese import OfBoth, predicts_the_other
 from aleator.networks.dropconnect import DropConnect
 from aleator.networks.shapes import as_rows
 from aleator.training.method import INPUT, Method, Phase, jointly
@@ -19,9 +19,11 @@ def stab(
     """Trains as SimSiam does; each of the two passes draws its own mask."""
     thinned = DropConnect(encoder, drop_rate)
 
+    project, predict = OfBoth(projector, projector), OfBoth(predictor, predictor)
+
     def loss(rows: Tensor) -> Tensor:
-        first, second = in_one_pass(projector, as_rows(thinned(rows)), as_rows(thinned(rows)))
-        return predicts_the_other(predictor, first, second)
+        views = project(as_rows(thinned(rows)), as_rows(thinned(rows)))
+        return predicts_the_other(predict, *views)
 
     phase = Phase(
         "siamese",

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aleator.losses import nt_xent, temporal_contrast
-from aleator.methods.siamese import in_one_pass
+from aleator.methods.siamese import OfBoth
 from aleator.networks.context import Context
 from aleator.networks.shapes import feature_maps
 from aleator.training.method import INPUT, Method, Phase, jointly
@@ -71,15 +71,18 @@ def tstcc(
     def steps_of(rows: Tensor) -> Tensor:
         return F.normalize(feature_maps(encoder, rows), dim=1).transpose(1, 2)
 
+    steps_of_both, head = OfBoth(steps_of, encoder), OfBoth(foresight.head, foresight.head)
+
     def loss(rows: Tensor) -> Tensor:
-        weak, strong = in_one_pass(steps_of, weak_view(rows), strong_view(rows))
+        weak, strong = steps_of_both(weak_view(rows), strong_view(rows))
         lasts = [foresight.draw_last(weak.shape[1], len(weak), rows.device) for _ in range(2)]
-        contexts, ahead = foresight(torch.cat([weak, strong]), torch.cat(lasts))
+        # Products this small gain nothing from half precision, and casting them takes time.
+        with torch.autocast(rows.device.type, enabled=False):
+            contexts, ahead = foresight(torch.cat([weak, strong]).float(), torch.cat(lasts))
         from_weak, from_strong = ahead.chunk(2, dim=1)
         temporal = temporal_contrast(from_weak, foresight.future(strong, lasts[0]))
         temporal = temporal + temporal_contrast(from_strong, foresight.future(weak, lasts[1]))
-        of_weak, of_strong = foresight.head(contexts).chunk(2)
-        contextual = nt_xent(of_weak, of_strong, temperature)
+        contextual = nt_xent(*head(*contexts.chunk(2)), temperature=temperature)
         return temporal_weight * temporal + contextual_weight * contextual
 
     networks = (encoder, foresight)

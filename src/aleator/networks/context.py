@@ -15,7 +15,7 @@ class AttentionBlock(nn.Module):
     """Attention over the tokens that `hidden` does not hide, then a two-layer network.
 
     >>> block = AttentionBlock(8, heads=2, inner=16)
-    >>> block(torch.zeros(3, 5, 8), torch.zeros(3, 5, dtype=torch.bool)).shape
+    >>> block(torch.zeros(3, 5, 8), torch.zeros(3 * 2, 5, 5)).shape
     torch.Size([3, 5, 8])
     """
 
@@ -31,13 +31,13 @@ class AttentionBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor, hidden: Tensor) -> Tensor:
-        """Tokens `n × steps × width`; `hidden` (`n × steps`) is true where none may look."""
+        """Tokens `n × steps × width`; `hidden` is added to the scores of every head."""
         n, steps, width = tokens.shape
         parts = self.look(self.norm1(tokens)).view(n, steps, 3, self.heads, width // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4)
-        scores = query @ key.transpose(-1, -2) * (width // self.heads) ** -0.5
-        scores = scores.masked_fill(hidden[:, None, None, :], float("-inf"))
-        seen = F.softmax(scores, dim=-1) @ value
+        query, key, value = parts.permute(2, 0, 3, 1, 4).flatten(1, 2)
+        scale = (width // self.heads) ** -0.5
+        scores = torch.baddbmm(hidden, query, key.transpose(1, 2), alpha=scale)
+        seen = torch.bmm(F.softmax(scores, dim=-1), value).view(n, self.heads, steps, -1)
         tokens = tokens + self.dropout(self.join(seen.transpose(1, 2).reshape(n, steps, width)))
         return tokens + self.dropout(self.think(self.norm2(tokens)))
 
@@ -54,6 +54,7 @@ class Context(nn.Module):
         self, channels: int, width: int = 100, *, depth: int = 4, heads: int = 4, inner: int = 64
     ) -> None:
         super().__init__()
+        self.heads = heads
         self.enter = nn.Linear(channels, width)
         self.token = nn.Parameter(torch.randn(1, 1, width))
         self.blocks = nn.ModuleList(AttentionBlock(width, heads, inner) for _ in range(depth))
@@ -66,7 +67,9 @@ class Context(nn.Module):
         # an infinity either, so it is blotted out before anything is computed from it.
         steps = steps.masked_fill(later[:, :, None], 0)
         tokens = torch.cat([self.token.expand(n, -1, -1), self.enter(steps)], dim=1)
-        hidden = F.pad(later, (1, 0))
+        hidden = torch.zeros_like(later, dtype=tokens.dtype).masked_fill(later, float("-inf"))
+        hidden = F.pad(hidden, (1, 0))[:, None, None, :]
+        hidden = hidden.expand(n, self.heads, time + 1, time + 1).flatten(0, 1)
         for block in self.blocks:
             tokens = block(tokens, hidden)
         return tokens[:, 0]

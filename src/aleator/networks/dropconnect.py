@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -31,8 +30,12 @@ class DropConnect(nn.Module):
     def thinned(self) -> dict[str, Tensor]:
         """The weights that are dropped from, after a draw."""
         kept = 1 - self.rate
+        weights = {name: w for name, w in self.network.named_parameters() if w.ndim > 1}
+        sizes = [weight.numel() for weight in weights.values()]
+        # One draw for all layers: a small network spends its time on starting kernels.
+        first = next(iter(weights.values()))
+        factors = first.new_empty(sum(sizes)).bernoulli_(kept).div_(kept).split(sizes)
         return {
-            name: weight * torch.empty_like(weight).bernoulli_(kept).div_(kept)
-            for name, weight in self.network.named_parameters()
-            if weight.ndim > 1
+            name: weight * factor.view_as(weight)
+            for (name, weight), factor in zip(weights.items(), factors, strict=True)
         }

@@ -10,10 +10,12 @@ effective rank, EUSIPCO 2007). It is one for points on a line and cannot exceed 
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from aleator.networks.shapes import as_rows
@@ -110,10 +112,17 @@ _ADVICE = (
 )
 
 
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 def _effective_rank(gram: np.ndarray) -> float:
     if not np.isfinite(gram).all():
         return float("nan")
-    singular = np.sqrt(np.clip(np.linalg.eigvalsh(gram), 0, None))
+    # More threads would wait for each other, and keep the one that trains waiting.
+    with _threads().limit(limits=1, user_api="blas"):
+        singular = np.sqrt(np.clip(np.linalg.eigvalsh(gram), 0, None))
     if not singular.any():
         return 1.0
     share = singular / singular.sum()
