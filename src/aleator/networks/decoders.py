@@ -42,11 +42,12 @@ def cnn_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
     if embedding_dim != 128 * shortest:
         parts.append(nn.Linear(embedding_dim, 128 * shortest))
     parts.append(nn.Unflatten(1, (128, 1, shortest)))
+    # No normalisation: it would make the scale of the embedding meaningless, and weight decay would
+    # then let the embedding shrink to nothing.
     for (before, after), size in zip(pairwise([128, 64, 32, 32]), lengths, strict=True):
         parts += [
             nn.Upsample(size=(1, size)),
-            nn.Conv2d(before, after, kernel_size=(1, 7), padding=(0, 3), bias=False),
-            nn.BatchNorm2d(after),
+            nn.Conv2d(before, after, kernel_size=(1, 7), padding=(0, 3)),
             nn.ReLU(),
         ]
     # The last two axes, one of them of height one, become time.
