@@ -1,19 +1,29 @@
 """Settings under which a fit takes a fraction of a second."""
 
-from aleator import LFR
+import aleator
+from aleator import LFR, estimators
 
-SETTINGS = {
+TRAINING = {
     "embedding_dim": 8,
-    "n_projectors": 2,
-    "n_candidates": 4,
     "epochs": 2,
-    "predictor_epochs": 1,
     "learning_rate": 1e-3,
     "batch_size": 16,
     "random_state": 0,
     "progress": False,
 }
+SETTINGS = {**TRAINING, "n_projectors": 2, "n_candidates": 4, "predictor_epochs": 1}
+
+ALL = sorted(estimators.__all__)
+# What each baseline works on; all others work on anything.
+SPECIAL = {"SCARF": ("table",), "TSTCC": ("series",)}
 
 
 def small_lfr(**changes):
     return LFR(**{**SETTINGS, **changes})
+
+
+def small(name, **changes):
+    """Any estimator by name, with those of the small settings that it knows."""
+    made = getattr(aleator, name)()
+    known = made.get_params()
+    return made.set_params(**{k: v for k, v in SETTINGS.items() if k in known} | changes)

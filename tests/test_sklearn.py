@@ -15,10 +15,27 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aleator import LFR
-from tests.small import SETTINGS, small_lfr
+from tests.small import ALL, small, small_lfr
 
 
-@parametrize_with_checks([LFR(**{**SETTINGS, "random_state": None})])
+def checked(name):
+    estimator = small(name, random_state=None)
+    if name == "Supervised":  # must learn blobs, not only run
+        estimator.set_params(epochs=20, learning_rate=1e-2)
+    return estimator
+
+
+def known_failures(estimator):
+    """Probabilities in single precision depend, in their seventh digit, on the batch's size."""
+    if type(estimator).__name__ == "Supervised":
+        return {"check_methods_subset_invariance": "single precision: differs by 2e-7, not 1e-7"}
+    return {}
+
+
+@parametrize_with_checks(
+    [checked(name) for name in ALL if "random_state" in small(name).get_params()],
+    expected_failed_checks=known_failures,
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

@@ -65,7 +65,7 @@ class Autoencoder(TrainedLearner):
         rebuilt, numbers = width_of(decoder, (width,), "decoder"), material.data[0].numel()
         if rebuilt != numbers:
             raise ValueError(
-                f"the decoder puts out {rebuilt} numbers a row, a sample has {numbers}"
+                f"the decoder puts out {rebuilt} numbers a row, but a sample has {numbers}"
             )
         return Draft(
             autoencoder(encoder, decoder),

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from aleator.estimators.base import Draft, Material, estimator
 from aleator.estimators.siamese import PredictingLearner
 from aleator.methods.simsiam import simsiam
 from aleator.methods.stab import stab
+from aleator.networks.heads import HeadShape
 from aleator.parameters import require_number
 from aleator.views.choice import view_pair
 
 
 @estimator
 class NonContrastiveLearner(PredictingLearner):
-    """A siamese learner whose predictor has a learning rate of its own, which stays fixed."""
+    """A siamese learner without negatives.
+
+    Its predictor has a learning rate of its own, which stays fixed. Its projector is normalised at
+    the end, as SimSiam's is; without that (the LFR paper does not mention it) these methods
+    collapse or nearly so (benchmarks/README.md).
+    """
 
     predictor_learning_rate: float | None = None
+
+    def _head_shape(self, modality: str) -> HeadShape:
+        return replace(super()._head_shape(modality), normalised_end=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -11,7 +11,7 @@ from torch import nn
 from aleator.estimators.base import CPU, Draft, Material, estimator, width_of
 from aleator.estimators.trained import TrainedLearner
 from aleator.inputs import Door
-from aleator.networks.heads import HEADS, projection_head
+from aleator.networks.heads import HEADS, HeadShape, projection_head
 from aleator.networks.registry import build_predictor, predictor_choice
 from aleator.parameters import require_int
 from aleator.training.devices import seeded
@@ -35,12 +35,15 @@ class SiameseLearner(TrainedLearner):
     def _build(self, name: str, door: Door, facts: Mapping[str, Any]) -> Any:
         if name == "encoder":
             return super()._build(name, door, facts)
-        shape = HEADS[door.modality.name]
+        shape = self._head_shape(door.modality.name)
         if self.projector_layers is not None:
             shape = replace(shape, layers=self.projector_layers)
         if self.projector_hidden is not None:
             shape = replace(shape, hidden=self.projector_hidden)
         return projection_head(facts["embedding_dim_"], shape).float()
+
+    def _head_shape(self, modality: str) -> HeadShape:
+        return HEADS[modality]
 
     def _drawn(self, material: Material) -> dict[str, nn.Module]:
         """All networks before training."""

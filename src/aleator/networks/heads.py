@@ -9,11 +9,12 @@ from torch import nn
 
 @dataclass(frozen=True)
 class HeadShape:
-    """Layers, their width, and whether batches are normalised between them."""
+    """Layers, their width, and whether batches are normalised between them and at the end."""
 
     layers: int
     hidden: int
     normalised: bool
+    normalised_end: bool = False
 
 
 # Appendix C. The paper says of series alone that their heads are normalised; those of images
@@ -42,4 +43,7 @@ def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
             parts.append(nn.BatchNorm1d(shape.hidden))
         parts.append(nn.ReLU())
         width = shape.hidden
-    return nn.Sequential(*parts, nn.Linear(width, shape.hidden))
+    parts.append(nn.Linear(width, shape.hidden))
+    if shape.normalised_end:
+        parts.append(nn.BatchNorm1d(shape.hidden, affine=False))
+    return nn.Sequential(*parts)
