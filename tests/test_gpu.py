@@ -7,6 +7,7 @@ from torch import nn
 
 from aleator import LFR
 from aleator.training import plan as plan_module
+from tests.small import ALL, SPECIAL, small
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 
@@ -75,3 +76,33 @@ def test_an_encoder_that_cannot_be_captured(rows):
     with pytest.warns(UserWarning, match="steps run eagerly"):
         lfr = LFR(**SETTINGS, encoder=Waiting(30, 16)).fit(rows)
     assert lfr.transform(rows).shape == (1300, 16)
+
+
+SHAPES = {"table": (30,), "series": (3, 64), "image": (3, 24, 24)}
+TRAINED = [name for name in ALL if name not in ("RandomEncoder", "LogReg")]
+
+
+@pytest.mark.parametrize(
+    ("name", "modality"),
+    [(name, modality) for name in TRAINED for modality in SPECIAL.get(name, SHAPES)],
+)
+def test_every_method_as_a_graph(name, modality, random, monkeypatch):
+    """Views, masks and time steps are drawn on the device: nothing falls back to eager steps."""
+    if modality == "image":
+        pytest.importorskip("kornia")
+    X = random.normal(size=(300, *SHAPES[modality])).astype(np.float32)
+    y = np.arange(300) % 3
+
+    def fitted():
+        return small(name, device="cuda", epochs=6, batch_size=32).fit(X, y)
+
+    graphs, again = fitted(), fitted()
+    assert graphs.plan_.graphs
+    assert losses(graphs) == losses(again)
+    np.testing.assert_array_equal(graphs.transform(X), again.transform(X))
+    monkeypatch.setattr(plan_module, "_STEPS_WORTH_A_GRAPH", 10**9)
+    eager = fitted()
+    assert not eager.plan_.graphs
+    np.testing.assert_allclose(losses(graphs)[:1], losses(eager)[:1], rtol=2e-2)
+    drawn = [record["loss"] for record in graphs.history_]
+    assert len(set(drawn)) == len(drawn)  # every replay draws anew

@@ -150,7 +150,7 @@ class DACL(SiameseLearner):
     """
 
     mixing: str | Sequence[str] = "linear"
-    least_share: float = 0.9
+    least_share: float = 0.5
     temperature: float = 0.1
 
     def _check_parameters(self) -> None:
