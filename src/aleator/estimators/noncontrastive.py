@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from aleator.estimators.base import Draft, Material, estimator
 from aleator.estimators.siamese import PredictingLearner
 from aleator.methods.simsiam import simsiam
 from aleator.methods.stab import stab
-from aleator.networks.heads import HeadShape
 from aleator.parameters import require_number
 from aleator.views.choice import view_pair
 
@@ -18,15 +16,14 @@ from aleator.views.choice import view_pair
 class NonContrastiveLearner(PredictingLearner):
     """A siamese learner without negatives.
 
-    Its predictor has a learning rate of its own, which stays fixed. Its projector is normalised at
-    the end, as SimSiam's is; without that (the LFR paper does not mention it) these methods
-    collapse or nearly so (benchmarks/README.md).
+    Its predictor has a learning rate of its own, which stays fixed. Its projector is normalised for
+    tables too, of which the LFR paper says nothing: without that, these methods collapse
+    (benchmarks/README.md).
     """
 
-    predictor_learning_rate: float | None = None
+    needs_norm: ClassVar[bool] = True
 
-    def _head_shape(self, modality: str) -> HeadShape:
-        return replace(super()._head_shape(modality), normalised_end=True)
+    predictor_learning_rate: float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

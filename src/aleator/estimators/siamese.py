@@ -11,9 +11,9 @@ from torch import nn
 from aleator.estimators.base import CPU, Draft, Material, estimator, width_of
 from aleator.estimators.trained import TrainedLearner
 from aleator.inputs import Door
-from aleator.networks.heads import HEADS, HeadShape, projection_head
+from aleator.networks.heads import HEADS, NORMS, projection_head
 from aleator.networks.registry import build_predictor, predictor_choice
-from aleator.parameters import require_int
+from aleator.parameters import require_int, require_one_of
 from aleator.training.devices import seeded
 
 
@@ -21,8 +21,12 @@ from aleator.training.devices import seeded
 class SiameseLearner(TrainedLearner):
     """Compares two views of a batch, after a projector and, in most methods, a predictor."""
 
+    # Whether a head without normalisation lets the method collapse.
+    needs_norm: ClassVar[bool] = False
+
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_norm: str = "auto"
 
     networks: ClassVar[Mapping[str, Sequence[str]]] = {"encoder": ("encoder",), "projector": ()}
 
@@ -31,19 +35,21 @@ class SiameseLearner(TrainedLearner):
         for name in ("projector_layers", "projector_hidden"):
             if getattr(self, name) is not None:
                 require_int(name, getattr(self, name), least=1)
+        require_one_of("projector_norm", self.projector_norm, ("auto", *NORMS))
 
     def _build(self, name: str, door: Door, facts: Mapping[str, Any]) -> Any:
         if name == "encoder":
             return super()._build(name, door, facts)
-        shape = self._head_shape(door.modality.name)
+        shape = HEADS[door.modality.name]
+        if self.projector_norm != "auto":
+            shape = replace(shape, norm=self.projector_norm)
+        elif self.needs_norm and shape.norm == "none":
+            shape = replace(shape, norm="hidden")
         if self.projector_layers is not None:
             shape = replace(shape, layers=self.projector_layers)
         if self.projector_hidden is not None:
             shape = replace(shape, hidden=self.projector_hidden)
         return projection_head(facts["embedding_dim_"], shape).float()
-
-    def _head_shape(self, modality: str) -> HeadShape:
-        return HEADS[modality]
 
     def _drawn(self, material: Material) -> dict[str, nn.Module]:
         """All networks before training."""

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 from torch import nn
 
 
+NORMS = ("none", "hidden", "end", "both")
+
+
 @dataclass(frozen=True)
 class HeadShape:
-    """Layers, their width, and whether batches are normalised between them and at the end."""
+    """Layers, their width, and where batches are normalised (one of `NORMS`)."""
 
     layers: int
     hidden: int
-    normalised: bool
-    normalised_end: bool = False
+    norm: str = "none"
 
 
 # Appendix C. The paper says of series alone that their heads are normalised; those of images
 # follow SimSiam's, from which they are taken.
 HEADS = {
-    "table": HeadShape(layers=2, hidden=256, normalised=False),
-    "series": HeadShape(layers=3, hidden=512, normalised=True),
-    "image": HeadShape(layers=3, hidden=256, normalised=True),
+    "table": HeadShape(layers=2, hidden=256, norm="none"),
+    "series": HeadShape(layers=3, hidden=512, norm="hidden"),
+    "image": HeadShape(layers=3, hidden=256, norm="hidden"),
 }
 
 
@@ -39,11 +41,11 @@ def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
     width = input_dim
     for _ in range(shape.layers - 1):
         parts.append(nn.Linear(width, shape.hidden))
-        if shape.normalised:
+        if shape.norm in ("hidden", "both"):
             parts.append(nn.BatchNorm1d(shape.hidden))
         parts.append(nn.ReLU())
         width = shape.hidden
     parts.append(nn.Linear(width, shape.hidden))
-    if shape.normalised_end:
+    if shape.norm in ("end", "both"):
         parts.append(nn.BatchNorm1d(shape.hidden, affine=False))
     return nn.Sequential(*parts)
