@@ -28,15 +28,15 @@ projector_layers, projector_hidden : int or None
     Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for
     tables, 3 of 512 for series, 3 of 256 for images.
 projector_norm : {"auto", "none", "hidden", "end", "both"}
-    Where the head normalises batches: nowhere, between its layers, at its end. "auto" is "hidden",
-    but "none" for tables and a contrastive loss.""",
+    Where the head normalises batches: nowhere, between its layers, at its end. "auto" is "hidden";
+    for tables "none" with a contrastive loss, "end" with STab.""",
     "{heads}": """\
 projector_layers, projector_hidden : int or None
     Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for
     tables, 3 of 512 for series, 3 of 256 for images.
 projector_norm : {"auto", "none", "hidden", "end", "both"}
-    Where the head normalises batches: nowhere, between its layers, at its end. "auto" is "hidden",
-    but "none" for tables and a contrastive loss.
+    Where the head normalises batches: nowhere, between its layers, at its end. "auto" is "hidden";
+    for tables "none" with a contrastive loss, "end" with STab.
 predictor : {"auto", "linear", "mlp"} or callable
     The layer after the projector. "auto" is the paper's: linear, but "mlp" for images and TCNs.
     "mlp" has `predictor_layers` layers of width `predictor_hidden`. A factory gets

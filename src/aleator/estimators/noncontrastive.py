@@ -21,7 +21,7 @@ class NonContrastiveLearner(PredictingLearner):
     (benchmarks/README.md).
     """
 
-    needs_norm: ClassVar[bool] = True
+    norm_if_unsaid: ClassVar[str] = "hidden"
 
     predictor_learning_rate: float | None = None
 
@@ -106,6 +106,8 @@ class STab(NonContrastiveLearner):
     """
 
     drop_rate: float = 0.1
+
+    norm_if_unsaid: ClassVar[str] = "end"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

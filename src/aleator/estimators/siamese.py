@@ -21,8 +21,8 @@ from aleator.training.devices import seeded
 class SiameseLearner(TrainedLearner):
     """Compares two views of a batch, after a projector and, in most methods, a predictor."""
 
-    # Whether a head without normalisation lets the method collapse.
-    needs_norm: ClassVar[bool] = False
+    # Where heads normalise of which the LFR paper does not say that they do, those of tables.
+    norm_if_unsaid: ClassVar[str] = "none"
 
     projector_layers: int | None = None
     projector_hidden: int | None = None
@@ -43,8 +43,8 @@ class SiameseLearner(TrainedLearner):
         shape = HEADS[door.modality.name]
         if self.projector_norm != "auto":
             shape = replace(shape, norm=self.projector_norm)
-        elif self.needs_norm and shape.norm == "none":
-            shape = replace(shape, norm="hidden")
+        elif shape.norm == "none":
+            shape = replace(shape, norm=self.norm_if_unsaid)
         if self.projector_layers is not None:
             shape = replace(shape, layers=self.projector_layers)
         if self.projector_hidden is not None:

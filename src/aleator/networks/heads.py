@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from torch import nn
 
-
 NORMS = ("none", "hidden", "end", "both")
 
 
