@@ -12,7 +12,7 @@ from torch import nn
 import aleator
 from aleator import modelfiles, modelfolders
 from aleator.parameters import NotStored
-from tests.small import small_lfr
+from tests.small import small, small_lfr
 
 
 @pytest.fixture
@@ -52,6 +52,30 @@ def test_a_loaded_estimator_is_the_saved_one(data, changes, request, tmp_path):
     assert again.n_features_in_ == lfr.n_features_in_
     refitted = again.fit(X)
     np.testing.assert_allclose(refitted.transform(X), lfr.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("SimSiam", {"view_options": {"corruption": 0.25}}),
+        ("DACL", {"mixing": ("linear", "binary")}),
+        ("DIET", {"views": None}),
+    ],
+)
+def test_parameters_of_every_kind_survive(name, changes, table, tmp_path):
+    model = small(name, **changes).fit(table)
+    model.save(tmp_path)
+    again = aleator.load(tmp_path)
+    assert again.get_params() == model.get_params()
+    refitted = again.fit(table)
+    np.testing.assert_allclose(refitted.transform(table), model.transform(table), atol=1e-6)
+
+
+def test_what_is_no_network_of_it_is_refused(saved):
+    with pytest.raises(modelfiles.ModelFileError, match="LFR has no decoder; its networks are"):
+        aleator.load(saved[1], decoder=nn.Linear(1, 1))
+    with pytest.raises(modelfiles.ModelFileError, match="encoder must be one module"):
+        aleator.load(saved[1], encoder=[nn.Linear(1, 1)])
 
 
 def test_column_names_survive(table, tmp_path):

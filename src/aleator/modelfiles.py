@@ -226,6 +226,12 @@ def _stored(value: Any) -> Any:
         return {"numbers": list(value)}
     if isinstance(value, torch.device):
         return str(value)
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        stored = {key: _stored(item) for key, item in value.items()}
+        if not any(isinstance(item, dict) and "not stored" in item for item in stored.values()):
+            return {"options": stored}
+    if isinstance(value, (tuple, list)) and all(isinstance(item, str) for item in value):
+        return {"names": list(value)}
     name = getattr(value, "__qualname__", type(value).__qualname__)
     return {"not stored": name}
 
@@ -233,11 +239,12 @@ def _stored(value: Any) -> Any:
 def _restored_parameters(stored: dict[str, Any]) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, value in stored.items():
-        if isinstance(value, dict):
-            if "numbers" in value:
-                value = tuple(value["numbers"])
-            else:
-                value = NotStored(name, value["not stored"])
+        if isinstance(value, dict) and "not stored" in value:
+            value = NotStored(name, value["not stored"])
+        elif isinstance(value, dict) and "options" in value:
+            value = _restored_parameters(value["options"])
+        elif isinstance(value, dict):
+            value = tuple(value["numbers"] if "numbers" in value else value["names"])
         parameters[name] = value
     return parameters
 

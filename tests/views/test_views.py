@@ -230,6 +230,25 @@ def test_views_of_ones_own():
         single_view("blurred", "table", torch.zeros(2, 3))
 
 
+def test_built_in_views_can_be_adjusted():
+    weak, strong = view_pair(
+        "auto", "series", torch.zeros(2, 1, 9),
+        {"weak_scale": 1.1, "weak_mean": 2.0, "segments": 7, "strong_noise": 0.8},
+    )  # fmt: skip
+    scaled = weak(torch.ones(4000, 1, 9))
+    assert scaled.mean().item() == pytest.approx(2, abs=0.05)
+    assert scaled.std().item() == pytest.approx(1.1, abs=0.05)
+    assert (strong.segments, strong.noise) == (7, 0.8)
+    assert view_pair("auto", "table", torch.zeros(2, 10), {"corruption": 0.3})[1].count == 3
+    pytest.importorskip("kornia")
+    image = view_pair("auto", "image", torch.rand(2, 3, 5, 5), {"blur_share": 0.0})[0]
+    assert image.blur_share == 0
+    with pytest.raises(ValueError, match="view_options has 'blur', which views of a table do not"):
+        view_pair("auto", "table", torch.zeros(2, 3), {"blur": 1})
+    with pytest.raises(ValueError, match="leave views at 'auto'"):
+        view_pair(torch.neg, "table", torch.zeros(2, 3), {"corruption": 0.3})
+
+
 def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "kornia", None)
     with pytest.raises(ImportError, match=r"pip install 'aleator\[image\]'"):

@@ -31,6 +31,10 @@ class SimCLR(PredictingLearner):
         "auto": for series TS-TCC's weak and strong view; for tables the row as it is and corrupted
         (which is SCARF); for images crop, flip, colour jitter, greyscale and blur
         (pip install 'aleator[image]'). A function gets a batch and returns a changed one.
+    view_options : dict or None
+        Adjusts the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (as in
+        TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
+        blur_share, blur_kernel.
     temperature : float
         Of the softmax over cosines.
     {heads}
@@ -52,6 +56,7 @@ class SimCLR(PredictingLearner):
     """
 
     views: Any = "auto"
+    view_options: dict[str, Any] | None = None
     temperature: float = 0.07
 
     def _check_parameters(self) -> None:
@@ -60,7 +65,7 @@ class SimCLR(PredictingLearner):
 
     def _draft(self, material: Material) -> Draft:
         networks = self._drawn(material)
-        first, second = view_pair(self.views, material.modality, material.data)
+        first, second = view_pair(self.views, material.modality, material.data, self.view_options)
         head = nn.Sequential(networks["projector"], networks["predictor"])
         method = simclr(networks["encoder"], head, first, second, temperature=self.temperature)
         return self._drafted(material, networks, method)

@@ -44,6 +44,10 @@ class SimSiam(NonContrastiveLearner):
         "auto": for series TS-TCC's weak and strong view; for tables the row as it is and corrupted
         as in SCARF; for images crop, flip, colour jitter, greyscale and blur
         (pip install 'aleator[image]'). A function gets a batch and returns a changed one.
+    view_options : dict or None
+        Adjusts the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (as in
+        TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
+        blur_share, blur_kernel.
     predictor_learning_rate : float or None
         Stays fixed whatever the schedule; None: as `learning_rate`.
     {heads}
@@ -65,10 +69,11 @@ class SimSiam(NonContrastiveLearner):
     """
 
     views: Any = "auto"
+    view_options: dict[str, Any] | None = None
 
     def _draft(self, material: Material) -> Draft:
         networks = self._drawn(material)
-        first, second = view_pair(self.views, material.modality, material.data)
+        first, second = view_pair(self.views, material.modality, material.data, self.view_options)
         method = simsiam(**networks, first_view=first, second_view=second)
         return self._drafted(material, networks, method)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from aleator.methods.tstcc import Foresight, tstcc
 from aleator.networks.shapes import feature_maps
 from aleator.parameters import require_int, require_number
 from aleator.training.devices import seeded
-from aleator.views import Scaled, Shuffled
+from aleator.views.choice import weak_and_strong
 
 
 @estimator
@@ -35,8 +36,8 @@ class TSTCC(TrainedLearner):
         Of the two contrasts.
     temperature : float
         Of the contextual contrast.
-    weak_scale : float
-        Deviation of the factors by which the weak view scales each time step.
+    weak_scale, weak_mean : float
+        Deviation and mean of the factors by which the weak view scales each time step.
     segments : int
         Most pieces that the strong view cuts a series into.
     strong_noise : float
@@ -64,6 +65,7 @@ class TSTCC(TrainedLearner):
     contextual_weight: float = 0.7
     temperature: float = 0.2
     weak_scale: float = 0.1
+    weak_mean: float = 1.0
     segments: int = 4
     strong_noise: float = 0.05
 
@@ -73,6 +75,7 @@ class TSTCC(TrainedLearner):
         super()._check_parameters()
         for name in ("temporal_weight", "contextual_weight", "weak_scale", "strong_noise"):
             require_number(name, getattr(self, name), 0)
+        require_number("weak_mean", self.weak_mean, -math.inf)
         require_number("temperature", self.temperature, 0, low_allowed=False)
         require_int("segments", self.segments, least=1)
         require_int("context_dim", self.context_dim, least=4)
@@ -95,8 +98,7 @@ class TSTCC(TrainedLearner):
         method = tstcc(
             encoder,
             foresight,
-            Scaled(self.weak_scale),
-            Shuffled(self.segments, self.strong_noise),
+            *weak_and_strong(self.weak_scale, self.weak_mean, self.segments, self.strong_noise),
             temporal_weight=self.temporal_weight,
             contextual_weight=self.contextual_weight,
             temperature=self.temperature,

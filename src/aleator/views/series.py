@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Scaled(nn.Module):
-    """The weak view: every time step is scaled by a draw from N(1, deviation).
+    """The weak view: every time step is scaled by a draw from N(mean, deviation).
 
     All channels of a step are scaled alike.
 
@@ -15,14 +15,15 @@ class Scaled(nn.Module):
     0.0
     """
 
-    def __init__(self, deviation: float = 0.1) -> None:
+    def __init__(self, deviation: float = 0.1, mean: float = 1.0) -> None:
         super().__init__()
         self.deviation = deviation
+        self.mean = mean
 
     def forward(self, x: Tensor) -> Tensor:
         """Change `n × channels × time`."""
         factors = torch.randn(len(x), 1, x.shape[2], device=x.device, dtype=x.dtype)
-        return x * (1 + self.deviation * factors)
+        return x * (self.mean + self.deviation * factors)
 
 
 class Shuffled(nn.Module):
