@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aleator import LFR
-from aleator.benchmark import accuracy, datasets, recipes, reference, speed
+from aleator.benchmark import accuracy, datasets, paper, recipes, reference, speed
 from aleator.evaluation import probes
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -18,27 +18,37 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 ACCURACY = {"income": 0.849, "theorem": 0.510, "har": 0.925, "epilepsy": 0.977}
 SECONDS = {"income": 10, "theorem": 4, "har": 40, "epilepsy": 65, "kvasir": 120}
 CPU_RATIO = {"income": 2.0, "har": 1.8}
+SHAPE_OF = {"table": 1, "series": 2, "image": 3}  # axes of a sample
 
 
 def lines(name):
     return [json.loads(line) for line in (RESULTS / name).read_text().splitlines()]
 
 
-@pytest.mark.parametrize("name", recipes.names())
-def test_every_recipe_is_a_valid_estimator(name):
-    recipe = recipes.read(name)
-    assert recipe.dataset == name
-    assert recipe.method == "lfr"
+@pytest.mark.parametrize(("dataset", "method"), recipes.names())
+def test_every_recipe_is_a_valid_estimator(dataset, method):
+    recipe = recipes.read(dataset, method)
+    assert (recipe.dataset, recipe.method) == (dataset, method)
     assert len(recipe.origin) > 40
-    estimator = LFR(**recipe.parameters)
+    assert recipe.probe["kind"] in ("logistic", "linear", "own")
+    estimator = recipe.estimator("cpu", seed=0)
+    assert type(estimator).__name__ == recipes.METHODS[method]
     estimator._check_parameters()
-    estimator._counts()
+    assert SHAPE_OF[estimator.modality] == len(datasets.SHAPES[dataset][0])
+    assert (recipe.probe["kind"] == "own") == hasattr(estimator, "predict")
 
 
 def test_the_papers_five_are_there():
-    assert set(speed.RECIPES) <= set(recipes.names())
+    assert {(name, "lfr") for name in speed.RECIPES} <= set(recipes.names())
     with pytest.raises(ValueError, match="no recipe 'iris'; known: epilepsy"):
         recipes.read("iris")
+    with pytest.raises(ValueError, match="no recipe of 'tstcc' for income; known: logreg"):
+        recipes.read("income", "tstcc")
+
+
+@pytest.mark.parametrize("dataset", sorted(paper.ACCURACY))
+def test_every_cell_of_the_papers_table_has_a_recipe(dataset):
+    assert set(recipes.methods_for(dataset)) == set(paper.ACCURACY[dataset])
 
 
 def test_a_hash_changes_with_what_changes_a_result():
@@ -102,7 +112,7 @@ def test_speed_prints_one_json_line(extra):
     ).stdout
     line = json.loads(out)
     wanted = {"recipe", "method", "device", "reference", "epochs", "seconds_total",
-              "seconds_per_epoch", "peak_memory_bytes"}  # fmt: skip
+              "seconds_per_epoch", "seconds_per_encoder_pass", "peak_memory_bytes"}  # fmt: skip
     assert wanted <= set(line)
     assert (line["recipe"], line["device"], line["epochs"]) == ("theorem", "cpu", 2)
     assert line["reference"] is bool(extra)
@@ -110,7 +120,27 @@ def test_speed_prints_one_json_line(extra):
     assert line["peak_memory_bytes"] > 1e6
 
 
+@pytest.mark.parametrize("method", ["scarf", "supervised"])
+def test_speed_of_any_method(method, capsys):
+    command = ["theorem", "--method", method, "--device", "cpu", "--epochs", "1"]
+    assert speed.main(command) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["recipe"], line["method"]) == ("theorem", method)
+    assert line["seconds_per_encoder_pass"] == line["seconds_per_epoch"] > 0
+
+
+def test_lfrs_encoder_pass_is_part_of_its_epoch():
+    line = speed.measure("theorem", "cpu", epochs=2)
+    assert 0 < line["seconds_per_encoder_pass"] < line["seconds_per_epoch"]
+
+
 def test_wrong_commands_are_explained(capsys):
+    assert speed.main(["theorem", "--method", "random", "--device", "cpu"]) == 2
+    assert "trains nothing" in capsys.readouterr().err
+    assert speed.main(["theorem", "--method", "tstcc", "--device", "cpu"]) == 2
+    assert "no recipe of 'tstcc' for theorem" in capsys.readouterr().err
+    assert speed.main(["theorem", "--method", "dacl", "--reference"]) == 2
+    assert "only LFR has a literal reference" in capsys.readouterr().err
     assert speed.main(["theorem", "--data", "/nowhere", "--device", "cpu"]) == 2
     assert "error: " in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -123,16 +153,30 @@ def test_wrong_commands_are_explained(capsys):
 def test_accuracy_writes_one_line_a_run(data_folder, tmp_path, monkeypatch, capsys):
     short = recipes.read("theorem")
     short.parameters.update(epochs=1, n_projectors=2, n_candidates=2)
-    monkeypatch.setattr(recipes, "read", lambda name: short)
+    monkeypatch.setattr(recipes, "read", lambda name, method: short)
     out = tmp_path / "lines.jsonl"
     command = ["theorem", "--data", str(data_folder), "--seeds", "0", "1", "--device", "cpu"]
     assert accuracy.main([*command, "--out", str(out)]) == 0
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["seed"] for line in written] == [0, 1]
     wanted = "dataset method seed protocol config_hash version commit device metrics seconds"
-    assert set(written[0]) == {*wanted.split(), "probe_seconds"}
+    assert set(written[0]) == {*wanted.split(), "probe_seconds", "embedding_std", "effective_rank"}
     assert 0.3 < written[0]["metrics"]["accuracy"] < 0.6
     assert capsys.readouterr().out == out.read_text()
+
+
+def test_accuracy_of_classifiers_and_of_all_methods(data_folder, monkeypatch, capsys):
+    command = ["theorem", "--data", str(data_folder), "--seeds", "0", "--device", "cpu"]
+    assert accuracy.main([*command, "--methods", "logreg", "random"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (first["method"], second["method"]) == ("logreg", "random")
+    assert first["protocol"] == "paper: its own classifier, last epoch"
+    assert 0.44 < first["metrics"]["accuracy"] < 0.47
+    monkeypatch.setattr(accuracy, "run", lambda recipe, *_: {"method": recipe.method})
+    assert accuracy.main([*command, "--methods", "all"]) == 0
+    ran = [json.loads(line)["method"] for line in capsys.readouterr().out.splitlines()]
+    assert ran == recipes.methods_for("theorem")
+    assert len(ran) == 10
 
 
 def test_probes_on_separable_data(random):
@@ -154,12 +198,35 @@ def test_committed_accuracy_meets_the_bar(name):
     assert np.mean([row["metrics"]["accuracy"] for row in rows]) >= ACCURACY[name]
 
 
+@pytest.mark.parametrize(
+    ("dataset", "method"),
+    [(d, m) for d, cells in paper.ACCURACY.items() for m in cells if m != "lfr"],
+)
+def test_committed_baselines_reach_the_paper_or_say_what_was_tried(dataset, method):
+    mine = [
+        row
+        for row in lines("baselines.jsonl")
+        if (row["dataset"], row["method"]) == (dataset, method)
+    ]
+    runs = [row for row in mine if "note" not in row]
+    notes = [row["note"] for row in mine if "note" in row]
+    if not runs:
+        assert notes, "a cell without runs must say why"
+        return
+    assert len({row["seed"] for row in runs}) == len(runs) >= 3
+    assert {row["config_hash"] for row in runs} == {recipes.read(dataset, method).config_hash}
+    mean = 100 * np.mean([row["metrics"]["accuracy"] for row in runs])
+    # A note stands beside a cell that stays out, and beside no other.
+    assert (mean >= paper.least_accuracy(dataset, method)) == (not notes)
+
+
 @pytest.mark.parametrize("name", sorted(SECONDS))
 def test_committed_speed_meets_the_bar(name):
     rows = [
         row
         for row in lines("speed.jsonl")
-        if row["recipe"] == name and row["device"] == "cuda" and not row["reference"]
+        if (row["recipe"], row["method"], row["device"]) == (name, "lfr", "cuda")
+        and not row["reference"]
     ]
     assert rows
     for row in rows:
