@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
-from aleator import LFR
+from aleator import LFR, RandomEncoder
 
 OUT = Path("demo-output")
 
@@ -66,7 +66,8 @@ def main():
         flat_train, flat_test = X_train.reshape(len(X_train), -1), X_test.reshape(len(X_test), -1)
         raw = judge(flat_train, y_train, flat_test, y_test)
         lfr = LFR(**settings, random_state=0)
-        random = LFR(**{**settings, "epochs": 0}, random_state=0).fit(X_train)
+        same = {key: settings[key] for key in ("encoder", "embedding_dim") if key in settings}
+        random = RandomEncoder(**same, random_state=0).fit(X_train)
         untrained = judge(random.transform(X_train), y_train, random.transform(X_test), y_test)
         began = time.perf_counter()
         lfr.fit(X_train)

@@ -220,6 +220,10 @@ def test_views_of_ones_own():
     x = torch.tensor([[-1.0, 2.0]])
     assert first(x).tolist() == [[1.0, -2.0]]
     assert second(x).tolist() == [[1.0, 2.0]]
+    module = nn.Dropout(0.5).eval()
+    dropped, _ = view_pair(module, "table", torch.zeros(2, 3))
+    assert (dropped.eval()(torch.ones(50, 50)) == 0).any()
+    assert not module.training  # it was copied
     wrong, _ = view_pair(lambda batch: batch[:, :1], "table", torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"shape \(1, 2\), not torch.Size\(\[1, 1\]\)"):
         wrong(x)

@@ -22,23 +22,22 @@ from aleator.benchmark.datasets import Split
 from aleator.benchmark.recipes import Recipe
 
 if TYPE_CHECKING:
-    from aleator.evaluation.probes import ProbeResult
+    from aleator.evaluation import Evaluation
 
 
 def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
     """Train and probe once."""
-    from aleator.evaluation.probes import ProbeResult
     from aleator.training.devices import resolve_device
 
     began = time.perf_counter()
     estimator = recipe.estimator(device, seed).fit(split.X_train, split.y_train)
     fitted = time.perf_counter() - began
     if recipe.probe["kind"] == "own":
-        probe = ProbeResult(float(estimator.score(split.X_test, split.y_test)), 0.0)
+        found, probing = float(estimator.score(split.X_test, split.y_test)), 0.0
         protocol = "its own classifier"
     else:
-        train, test = estimator.transform(split.X_train), estimator.transform(split.X_test)
-        probe = _probed(recipe, train, test, split, device, seed)
+        probe = _probed(recipe, estimator, split, device, seed)
+        found, probing = probe.mean("accuracy"), probe.seconds
         protocol = f"{recipe.probe['kind']} classifier on frozen embeddings"
     last: dict[str, Any] = next(
         (r for r in reversed(estimator.history_) if "effective_rank" in r), {}
@@ -52,24 +51,24 @@ def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
         "version": aleator.__version__,
         "commit": _commit(),
         "device": _device_name(str(resolve_device(device))),
-        "metrics": {"accuracy": round(probe.accuracy, 5)},
+        "metrics": {"accuracy": round(found, 5)},
         "embedding_std": last.get("embedding_std"),
         "effective_rank": last.get("effective_rank"),
         "seconds": round(fitted, 3),
-        "probe_seconds": round(probe.seconds, 3),
+        "probe_seconds": round(probing, 3),
     }
 
 
-def _probed(
-    recipe: Recipe, train: Any, test: Any, split: Split, device: str, seed: int
-) -> ProbeResult:
-    from aleator.evaluation import probes
+def _probed(recipe: Recipe, estimator: Any, split: Split, device: str, seed: int) -> Evaluation:
+    from aleator.evaluation import ProbeTraining, linear_classifier, logistic_regression
 
-    parts = train, split.y_train, test, split.y_test
+    parts = split.X_train, split.y_train, split.X_test, split.y_test
     if recipe.probe["kind"] == "logistic":
-        return probes.logistic_regression(*parts)
-    settings = {key: value for key, value in recipe.probe.items() if key != "kind"}
-    return probes.linear_classifier(*parts, device=device, seed=seed, **settings)
+        return logistic_regression(*parts, model=estimator)
+    training = ProbeTraining(**{key: v for key, v in recipe.probe.items() if key != "kind"})
+    return linear_classifier(
+        *parts, model=estimator, seeds=[seed], training=training, device=device
+    )
 
 
 def _device_name(device: str) -> str:

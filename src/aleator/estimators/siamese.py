@@ -1,4 +1,4 @@
-"""What the siamese estimators have in common, and SimCLR, DACL, SCARF, SimSiam and STab."""
+"""What the estimators that compare two views have in common: a head, and how it is drawn."""
 
 from __future__ import annotations
 

@@ -1,1 +1,19 @@
 """How good is a representation?"""
+
+from aleator.evaluation.diagnostics import Diagnosis, alpha_req, diagnose, lidar, rank_me
+from aleator.evaluation.finetuning import fine_tune, transfer
+from aleator.evaluation.probes import (
+    linear_classifier,
+    logistic_regression,
+    mlp_classifier,
+    nearest_neighbours,
+    ridge,
+)
+from aleator.evaluation.results import Evaluation
+from aleator.evaluation.trained import ProbeTraining
+
+__all__ = [
+    "Diagnosis", "Evaluation", "ProbeTraining", "alpha_req", "diagnose", "fine_tune", "lidar",
+    "linear_classifier", "logistic_regression", "mlp_classifier", "nearest_neighbours", "rank_me",
+    "ridge", "transfer",
+]  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from torch import Tensor, nn
 
@@ -14,11 +15,18 @@ View = nn.Module
 
 
 class _Own(nn.Module):
-    """A view of the user's own: any function of a batch."""
+    """A view of the user's own: any function of a batch.
+
+    A module is copied, and always in training mode: in the other, a dropout would change nothing.
+    """
 
     def __init__(self, function: Any) -> None:
         super().__init__()
-        self.function = function
+        self.function = copy.deepcopy(function) if isinstance(function, nn.Module) else function
+        self.train()
+
+    def train(self, mode: bool = True) -> Self:
+        return super().train(True)
 
     def forward(self, x: Tensor) -> Tensor:
         changed = self.function(x)

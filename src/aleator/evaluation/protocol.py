@@ -1,0 +1,118 @@
+"""What every probe does before and after its own work: embed, standardise, split, repeat."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from aleator.evaluation.metrics import of_classes, of_numbers
+from aleator.evaluation.results import Evaluation
+
+# The part of the training data on which a standardised probe chooses its penalty.
+_VALIDATION = 0.2
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Embeddings and labels of the training and the test part."""
+
+    train: np.ndarray
+    train_labels: np.ndarray
+    test: np.ndarray
+    test_labels: np.ndarray
+
+    def standardised(self) -> Parts:
+        """Every dimension centred and scaled as the training part says."""
+        mean, deviation = self.train.mean(0), self.train.std(0)
+        scale = np.where(deviation > 1e-7 * np.abs(mean).max(initial=1.0), deviation, 1.0)
+        train, test = ((rows - mean) / scale for rows in (self.train, self.test))
+        return Parts(
+            train.astype(np.float32), self.train_labels, test.astype(np.float32), self.test_labels
+        )
+
+    def validation(self, seed: int, *, stratified: bool) -> Parts:
+        """The training part alone, a fifth of it in the place of the test part."""
+        labels = self.train_labels
+        balanced = stratified and np.unique(labels, return_counts=True)[1].min() > 1
+        fit, held, fit_labels, held_labels = train_test_split(
+            self.train,
+            labels,
+            test_size=_VALIDATION,
+            random_state=seed,
+            stratify=labels if balanced else None,
+        )
+        return Parts(fit, fit_labels, held, held_labels)
+
+
+# A probe's own work: parts, penalty (None: the paper's) and seed to scores or predicted numbers.
+Fit = Callable[[Parts, float | None, int], np.ndarray]
+
+
+def gather(X_train: Any, y_train: Any, X_test: Any, y_test: Any, model: Any = None) -> Parts:
+    """Embeddings as they are given, or made of the data by a fitted model."""
+    train, test = (
+        np.asarray(X if model is None else model.transform(X)) for X in (X_train, X_test)
+    )
+    labels = np.asarray(y_train), np.asarray(y_test)
+    for name, rows, own in (("train", train, labels[0]), ("test", test, labels[1])):
+        if rows.ndim != 2:
+            raise ValueError(
+                f"X_{name} must be embeddings, one row a sample, or data with model=a fitted "
+                f"estimator; got an array of shape {rows.shape}"
+            )
+        if own.ndim != 1 or len(own) != len(rows):
+            raise ValueError(
+                f"y_{name} must hold one label a row: {len(rows)} rows, labels of shape {own.shape}"
+            )
+        if not np.isfinite(rows).all():
+            raise ValueError(f"X_{name} holds values that are not finite (NaN or infinity)")
+    return Parts(train.astype(np.float32), labels[0], test.astype(np.float32), labels[1])
+
+
+def evaluate(
+    name: str,
+    fit: Fit,
+    parts: Parts,
+    *,
+    penalties: Sequence[float] | None,
+    seeds: Sequence[int],
+    regression: bool = False,
+) -> Evaluation:
+    """Run a probe once a seed; with `penalties`, standardise and choose one on a validation part.
+
+    The choice is by the first metric.
+    """
+    began = time.perf_counter()
+    standardised = penalties is not None
+    if penalties is not None:
+        parts = parts.standardised()
+    found: list[dict[str, float]] = []
+    chosen: list[dict[str, float]] = []
+    for seed in seeds:
+        penalty = None
+        if penalties is not None:
+            held = parts.validation(seed, stratified=not regression)
+            scores = [_judged(fit, held, value, seed, regression) for value in penalties]
+            penalty = penalties[int(np.argmax([next(iter(score.values())) for score in scores]))]
+            chosen.append({"penalty": float(penalty)})
+        found.append(_judged(fit, parts, penalty, seed, regression))
+    return Evaluation(
+        f"{name}, standardised" if standardised else name,
+        {metric: tuple(one[metric] for one in found) for metric in found[0]},
+        time.perf_counter() - began,
+        tuple(chosen),
+    )
+
+
+def _judged(
+    fit: Fit, parts: Parts, penalty: float | None, seed: int, regression: bool
+) -> dict[str, float]:
+    outcome = fit(parts, penalty, seed)
+    if regression:
+        return of_numbers(parts.test_labels, outcome)
+    return of_classes(parts.test_labels, outcome, np.unique(parts.train_labels))
