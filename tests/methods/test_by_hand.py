@@ -60,7 +60,7 @@ def test_autoencoder():
 
 
 def literal_nt_xent(first, second, temperature):
-    rows = [row / row.norm() for row in [*first, *second]]
+    rows = [row / row.norm() for row in [*first.detach(), *second.detach()]]
     total = 0.0
     for i, row in enumerate(rows):
         partner = (i + len(first)) % len(rows)
