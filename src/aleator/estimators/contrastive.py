@@ -27,14 +27,7 @@ class SimCLR(PredictingLearner):
 
     Parameters
     ----------
-    views : "auto", callable or two of them
-        "auto": for series TS-TCC's weak and strong view; for tables the row as it is and corrupted
-        (which is SCARF); for images crop, flip, colour jitter, greyscale and blur
-        (pip install 'aleator[image]'). A function gets a batch and returns a changed one.
-    view_options : dict or None
-        Adjusts the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (as in
-        TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
-        blur_share, blur_kernel.
+    {views}
     temperature : float
         Of the softmax over cosines.
     {heads}

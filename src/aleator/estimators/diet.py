@@ -27,9 +27,7 @@ class DIET(TrainedLearner):
     ----------
     label_smoothing : float
         Share of a sample's label that is spread over all others.
-    views : "auto", None or callable
-        "auto" augments images as SimCLR does (pip install 'aleator[image]') and leaves tables and
-        series as they are. A function gets a batch and returns a changed one.
+    {view}
     {encoding}
     {training}
     {data}

@@ -23,6 +23,19 @@ precision : {"auto", "32", "tf32", "bf16"}
     "auto" is tf32 on a GPU. "bf16" trains the networks in half precision.
 random_state : int, RandomState or None
     Fixes everything: same seed, same machine, same numbers.""",
+    "{views}": """\
+views : "auto", callable or two of them
+    "auto": for series TS-TCC's weak and strong view; for tables the row as it is and corrupted as
+    in SCARF; for images crop, flip, colour jitter, greyscale and blur
+    (pip install 'aleator[image]'). A function gets a batch and returns a changed one.
+view_options : dict or None
+    Adjusts the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (as in
+    TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
+    blur_share, blur_kernel.""",
+    "{view}": """\
+views : "auto", None or callable
+    "auto" augments images as SimCLR does (pip install 'aleator[image]') and leaves tables and
+    series as they are; None changes nothing. A function gets a batch and returns a changed one.""",
     "{projector}": """\
 projector_layers, projector_hidden : int or None
     Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for

@@ -40,14 +40,7 @@ class SimSiam(NonContrastiveLearner):
 
     Parameters
     ----------
-    views : "auto", callable or two of them
-        "auto": for series TS-TCC's weak and strong view; for tables the row as it is and corrupted
-        as in SCARF; for images crop, flip, colour jitter, greyscale and blur
-        (pip install 'aleator[image]'). A function gets a batch and returns a changed one.
-    view_options : dict or None
-        Adjusts the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (as in
-        TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
-        blur_share, blur_kernel.
+    {views}
     predictor_learning_rate : float or None
         Stays fixed whatever the schedule; None: as `learning_rate`.
     {heads}

@@ -88,9 +88,7 @@ class Supervised(LabelledLearner, TrainedLearner):
 
     Parameters
     ----------
-    views : None, "auto" or callable
-        "auto" augments images as SimCLR does (pip install 'aleator[image]') and leaves tables and
-        series as they are. A function gets a batch and returns a changed one.
+    {view}
     {encoding}
     {training}
     {data}

@@ -8,7 +8,7 @@ which flatters trained encoders over random ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,15 +74,8 @@ def linear_classifier(
     1.0
     """
 
-    def make(width: int, classes: int) -> nn.Module:
-        return nn.Linear(width, classes)
-
-    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
-        return scores_of_trained(make, parts, training, penalty, seed, device)
-
     parts = gather(X_train, y_train, X_test, y_test, model)
-    penalties = _DECAYS if standardised else None
-    return evaluate("linear classifier", fit, parts, penalties=penalties, seeds=seeds)
+    return _trained("linear classifier", nn.Linear, parts, standardised, seeds, training, device)
 
 
 def mlp_classifier(
@@ -108,12 +101,8 @@ def mlp_classifier(
     def make(width: int, classes: int) -> nn.Module:
         return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
-    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
-        return scores_of_trained(make, parts, training, penalty, seed, device)
-
     parts = gather(X_train, y_train, X_test, y_test, model)
-    penalties = _DECAYS if standardised else None
-    return evaluate("MLP classifier", fit, parts, penalties=penalties, seeds=seeds)
+    return _trained("MLP classifier", make, parts, standardised, seeds, training, device)
 
 
 def nearest_neighbours(
@@ -171,6 +160,22 @@ def ridge(
     return evaluate(
         "ridge regression", fit, parts, penalties=penalties, seeds=seeds, regression=True
     )
+
+
+def _trained(
+    name: str,
+    make: Callable[[int, int], nn.Module],
+    parts: Parts,
+    standardised: bool,
+    seeds: Sequence[int],
+    training: ProbeTraining,
+    device: str,
+) -> Evaluation:
+    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
+        return scores_of_trained(make, parts, training, penalty, seed, device)
+
+    penalties = _DECAYS if standardised else None
+    return evaluate(name, fit, parts, penalties=penalties, seeds=seeds)
 
 
 def _votes(parts: Parts, k: int, device: str) -> np.ndarray:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from aleator.losses import cosine_distance
 from aleator.networks.bank import normalises_batches
+from aleator.training.method import INPUT, Phase, jointly
 
 Network = Callable[[Tensor], Tensor]
 
@@ -35,6 +36,19 @@ class OfBoth:
             return self._function(first), self._function(second)
         both = self._function(torch.cat([first, second]))
         return both[: len(first)], both[len(first) :]
+
+
+def with_fixed_rate_predictor(
+    encoder: nn.Module, projector: nn.Module, predictor: nn.Module, loss: Network
+) -> Phase:
+    """SimSiam's phase: the predictor trains beside the others, at a rate that no schedule moves."""
+    return Phase(
+        "siamese",
+        {"encoder": jointly(encoder, projector), "predictor": predictor},
+        (encoder, projector, predictor),
+        (INPUT,),
+        loss,
+    )
 
 
 def predicts_the_other(predict: OfBoth, first: Tensor, second: Tensor) -> Tensor:

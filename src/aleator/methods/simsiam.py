@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from aleator.methods.siamese import OfBoth, predicts_the_other
+from aleator.methods.siamese import OfBoth, predicts_the_other, with_fixed_rate_predictor
 from aleator.networks.shapes import as_rows
-from aleator.training.method import INPUT, Method, Phase, jointly
+from aleator.training.method import Method
 
 
 def simsiam(
@@ -26,12 +26,6 @@ def simsiam(
     def loss(rows: Tensor) -> Tensor:
         return predicts_the_other(predict, *of_both(first_view(rows), second_view(rows)))
 
-    phase = Phase(
-        "siamese",
-        {"encoder": jointly(encoder, projector), "predictor": predictor},
-        (encoder, projector, predictor),
-        (INPUT,),
-        loss,
-    )
+    phase = with_fixed_rate_predictor(encoder, projector, predictor, loss)
     networks = {"encoder": encoder, "projector": projector, "predictor": predictor}
     return Method({**networks, "view 1": first_view, "view 2": second_view}, [phase])

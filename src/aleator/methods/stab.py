@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from aleator.methods.siamese import OfBoth, predicts_the_other
+from aleator.methods.siamese import OfBoth, predicts_the_other, with_fixed_rate_predictor
 from aleator.networks.dropconnect import DropConnect
 from aleator.networks.shapes import as_rows
-from aleator.training.method import INPUT, Method, Phase, jointly
+from aleator.training.method import Method
 
 
 def stab(
@@ -25,12 +25,6 @@ def stab(
         views = project(as_rows(thinned(rows)), as_rows(thinned(rows)))
         return predicts_the_other(predict, *views)
 
-    phase = Phase(
-        "siamese",
-        {"encoder": jointly(encoder, projector), "predictor": predictor},
-        (encoder, projector, predictor),
-        (INPUT,),
-        loss,
-    )
+    phase = with_fixed_rate_predictor(encoder, projector, predictor, loss)
     networks = {"encoder": encoder, "projector": projector, "predictor": predictor}
     return Method(networks, [phase])
