@@ -37,7 +37,7 @@ def test_every_recipe_is_a_valid_estimator(dataset, method):
     estimator = recipe.estimator("cpu", seed=0)
     assert type(estimator).__name__ == recipes.METHODS[method]
     estimator._check_parameters()
-    assert SHAPE_OF[estimator.modality] == len(datasets.SHAPES[dataset][0])
+    assert SHAPE_OF[estimator.modality] == len(datasets.SOURCES[dataset].shape)
     assert (recipe.probe["kind"] == "own") == hasattr(estimator, "predict")
 
 
