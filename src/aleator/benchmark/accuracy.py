@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aleator
 from aleator.benchmark import datasets, recipes
 from aleator.benchmark.datasets import Split
+from aleator.benchmark.provenance import commit, device_name
 from aleator.benchmark.recipes import Recipe
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
 def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
     """Train and probe once."""
-    from aleator.training.devices import resolve_device
-
     began = time.perf_counter()
     estimator = recipe.estimator(device, seed).fit(split.X_train, split.y_train)
     fitted = time.perf_counter() - began
@@ -49,8 +45,8 @@ def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
         "protocol": f"paper: {protocol}, last epoch",
         "config_hash": recipe.config_hash,
         "version": aleator.__version__,
-        "commit": _commit(),
-        "device": _device_name(str(resolve_device(device))),
+        "commit": commit(),
+        "device": device_name(device),
         "metrics": {"accuracy": round(found, 5)},
         "embedding_std": last.get("embedding_std"),
         "effective_rank": last.get("effective_rank"),
@@ -69,26 +65,6 @@ def _probed(recipe: Recipe, estimator: Any, split: Split, device: str, seed: int
     return linear_classifier(
         *parts, model=estimator, seeds=[seed], training=training, device=device
     )
-
-
-def _device_name(device: str) -> str:
-    import torch
-
-    return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
-
-
-def _commit() -> str:
-    """The revision that ran; a copy without its history is told by ALEATOR_COMMIT."""
-    if named := os.environ.get("ALEATOR_COMMIT"):
-        return named
-    here = Path(__file__).parent
-    try:
-        command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        return subprocess.run(
-            command, cwd=here, capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def main(arguments: list[str] | None = None) -> int:
