@@ -182,7 +182,7 @@ class TestCommand:
 
 
 def test_two_jobs_give_what_one_gives(data_folder, tmp_path):
-    todo = [Cell(recipes.read("theorem", "random"), seed) for seed in (0, 1)]
+    todo = [Cell(recipes.read("theorem", "logreg"), seed) for seed in (0, 1)]
     alone = runner.run(todo, tmp_path / "1.jsonl", data=str(data_folder), device="cpu")
     together = runner.run(todo, tmp_path / "2.jsonl", data=str(data_folder), device="cpu", jobs=2)
 

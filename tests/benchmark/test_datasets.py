@@ -41,7 +41,7 @@ def test_a_missing_data_set_names_source_files_and_terms(name, tmp_path):
     assert repr(source.files[0][0]) in message
 
 
-@pytest.mark.parametrize("name", ["har", "epilepsy", "income", "theorem", "kvasir"])
+@pytest.mark.parametrize("name", ["har", "epilepsy", "income", "theorem"])
 def test_a_checksum_names_the_values(name, data_folder):
     split = datasets.load(name, data_folder)
     assert split.sha256 == datasets.load(name, data_folder).sha256
