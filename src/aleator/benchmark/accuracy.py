@@ -11,16 +11,14 @@ import json
 import sys
 import time
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aleator
 from aleator.benchmark import datasets, recipes
+from aleator.benchmark.cells import judged
 from aleator.benchmark.datasets import Split
 from aleator.benchmark.provenance import commit, device_name
 from aleator.benchmark.recipes import Recipe
-
-if TYPE_CHECKING:
-    from aleator.evaluation import Evaluation
 
 
 def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
@@ -28,13 +26,11 @@ def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
     began = time.perf_counter()
     estimator = recipe.estimator(device, seed).fit(split.X_train, split.y_train)
     fitted = time.perf_counter() - began
-    if recipe.probe["kind"] == "own":
-        found, probing = float(estimator.score(split.X_test, split.y_test)), 0.0
-        protocol = "its own classifier"
-    else:
-        probe = _probed(recipe, estimator, split, device, seed)
-        found, probing = probe.mean("accuracy"), probe.seconds
-        protocol = f"{recipe.probe['kind']} classifier on frozen embeddings"
+    began = time.perf_counter()
+    metrics = judged(recipe, estimator, split, device, seed, standardised=False)
+    probing = time.perf_counter() - began
+    kind = recipe.probe["kind"]
+    protocol = "its own classifier" if kind == "own" else f"{kind} classifier on frozen embeddings"
     last: dict[str, Any] = next(
         (r for r in reversed(estimator.history_) if "effective_rank" in r), {}
     )
@@ -47,24 +43,12 @@ def run(recipe: Recipe, split: Split, seed: int, device: str) -> dict[str, Any]:
         "version": aleator.__version__,
         "commit": commit(),
         "device": device_name(device),
-        "metrics": {"accuracy": round(found, 5)},
+        "metrics": {"accuracy": round(metrics["accuracy"], 5)},
         "embedding_std": last.get("embedding_std"),
         "effective_rank": last.get("effective_rank"),
         "seconds": round(fitted, 3),
         "probe_seconds": round(probing, 3),
     }
-
-
-def _probed(recipe: Recipe, estimator: Any, split: Split, device: str, seed: int) -> Evaluation:
-    from aleator.evaluation import ProbeTraining, linear_classifier, logistic_regression
-
-    parts = split.X_train, split.y_train, split.X_test, split.y_test
-    if recipe.probe["kind"] == "logistic":
-        return logistic_regression(*parts, model=estimator)
-    training = ProbeTraining(**{key: v for key, v in recipe.probe.items() if key != "kind"})
-    return linear_classifier(
-        *parts, model=estimator, seeds=[seed], training=training, device=device
-    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -54,7 +54,9 @@ def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
     lines = []
     for protocol in cell.protocols:
         began = time.perf_counter()
-        metrics = _judged(recipe, estimator, split, device, cell.seed, protocol == STANDARDISED)
+        metrics = judged(
+            recipe, estimator, split, device, cell.seed, standardised=protocol == STANDARDISED
+        )
         lines.append(
             {
                 "dataset": recipe.dataset,
@@ -92,14 +94,16 @@ def run_safely(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]
         ]
 
 
-def _judged(
+def judged(
     recipe: Recipe,
     estimator: Any,
     split: datasets.Split,
     device: str,
     seed: int,
+    *,
     standardised: bool,
 ) -> dict[str, float]:
+    """Metrics of a fitted estimator on the test part, by the recipe's probe or by itself."""
     from aleator.evaluation import ProbeTraining, linear_classifier, logistic_regression
     from aleator.evaluation.metrics import of_classes
 

@@ -172,7 +172,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def transform(self, X: Any) -> np.ndarray:
         """Embed `X`: one row of float32 a sample."""
-        return self._embedded(self.encoder_ if hasattr(self, "encoder_") else None, X)
+        check_is_fitted(self)
+        return self._embedded(self.encoder_, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into the folder `path`: weights and a description.
@@ -183,9 +184,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         save(self, path)
 
-    def _embedded(self, network: nn.Module | None, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        assert network is not None
+    def _embedded(self, network: nn.Module, X: Any) -> np.ndarray:
         _check_feature_names(self, X, reset=False)
         rows = self.door_.admit(X)
         device = resolve_device(self.device)

@@ -59,7 +59,8 @@ def view_pair(
             return nn.Identity(), Corrupted(data, options.get("corruption", 0.6))
         if modality == "series":
             return weak_and_strong(**options)
-        return photographs(data, **options), photographs(data, **options)
+        view = photographs(data, **options)  # draws anew at every call
+        return view, view
     if options:
         raise ValueError("view_options adjusts the built-in views: leave views at 'auto'")
     own = list(choice) if isinstance(choice, (tuple, list)) else [choice, choice]
