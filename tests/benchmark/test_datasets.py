@@ -22,7 +22,7 @@ def expect(monkeypatch):
     def set_counts(name, train, test, classes, shape=None):
         source = SOURCES[name]
         small = replace(
-            source, train=train, test=test, classes=classes, shape=shape or source.shape, also=()
+            source, train=train, test=test, classes=classes, shape=shape or source.shape
         )
         monkeypatch.setitem(SOURCES, name, small)
 
@@ -51,7 +51,7 @@ def test_a_checksum_names_the_values(name, data_folder):
 
 
 def test_kvasir_version_1(data_folder):
-    split = datasets.load("kvasir", data_folder)
+    split = datasets.load("kvasir-v1", data_folder)
     assert split.X_train.shape == (3000, 3, 80, 100)
     assert split.X_test.shape == (1000, 3, 80, 100)
     assert split.X_train.dtype == np.float32

@@ -17,29 +17,39 @@ from aleator.benchmark.datasets.catalogue import SOURCES
 from aleator.benchmark.datasets.split import Split
 
 _KVASIR_SIZE = (100, 80)  # width and height, as the paper resizes
-_TEST_SHARE = 0.25  # of every class of Kvasir's second version
+_TEST_SHARE = 0.25  # of every class
 
 
 def kvasir(folder: Path) -> Split:
-    """Kvasir: version 2 as published (a quarter of every class held out, seed 42), or version 1
-    packed with an index that names each image's part.
+    """Kvasir, version 2: a quarter of every class held out, seed 42."""
+    return _folders_of_classes(SOURCES["kvasir"].find(folder))
+
+
+def kvasir_v1(folder: Path) -> Split:
+    """Kvasir, version 1: packed with an index that names each image's part, or as published, and
+    then split like version 2.
     """
-    path = SOURCES["kvasir"].find(folder)
+    path = SOURCES["kvasir-v1"].find(folder)
+    if path.name != "kvasir_v1_100x80.zip":
+        return _folders_of_classes(path)
+    with zipfile.ZipFile(path) as archive:
+        index = list(csv.DictReader(io.StringIO(archive.read("index.csv").decode())))
+        images = np.stack([_decoded(archive.read(row["file"])) for row in index])
+    labels = np.array([int(row["label"]) for row in index])
+    test = np.array([row["split"] == "test" for row in index])
+    return Split(images[~test], labels[~test], images[test], labels[test])
+
+
+def _folders_of_classes(path: Path) -> Split:
     if path.is_dir():
         files = {str(f.relative_to(path)): f for f in sorted(path.glob("*/*.jpg"))}
-        return _kvasir_v2(list(files), lambda name: files[name].read_bytes())
+        return _quarter_held_out(list(files), lambda name: files[name].read_bytes())
     with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        if "index.csv" in names:
-            index = list(csv.DictReader(io.StringIO(archive.read("index.csv").decode())))
-            images = np.stack([_decoded(archive.read(row["file"])) for row in index])
-            labels = np.array([int(row["label"]) for row in index])
-            test = np.array([row["split"] == "test" for row in index])
-            return Split(images[~test], labels[~test], images[test], labels[test])
-        return _kvasir_v2(sorted(n for n in names if n.endswith(".jpg")), archive.read)
+        names = sorted(name for name in archive.namelist() if name.endswith(".jpg"))
+        return _quarter_held_out(names, archive.read)
 
 
-def _kvasir_v2(names: list[str], read: Callable[[str], bytes]) -> Split:
+def _quarter_held_out(names: list[str], read: Callable[[str], bytes]) -> Split:
     from sklearn.model_selection import train_test_split
 
     if not names:
