@@ -8,15 +8,14 @@ import torch
 from torch import nn
 
 from aleator.estimators.base import CPU, Draft, Material, estimator
-from aleator.estimators.trained import TrainedLearner
+from aleator.estimators.viewed import ViewedLearner
 from aleator.methods.diet import INDEX, diet
 from aleator.parameters import require_number
 from aleator.training.devices import seeded
-from aleator.views.choice import single_view
 
 
 @estimator
-class DIET(TrainedLearner):
+class DIET(ViewedLearner):
     """DIET: learns to tell every sample from all others, with one class a sample.
 
     Balestriero, Unsupervised learning on a DIET: datum index as target, 2023. The classifying layer
@@ -54,7 +53,7 @@ class DIET(TrainedLearner):
     def _draft(self, material: Material) -> Draft:
         encoder, width = self._drawn_encoder(material)
         rows = len(material.data)
-        view = single_view(self.views, material.modality, material.data)
+        view = self._view(material)
         index_layer = nn.Linear(width, rows, bias=False, device="meta")
 
         def furnish() -> None:

@@ -33,9 +33,12 @@ view_options : dict or None
     TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
     blur_share, blur_kernel.""",
     "{view}": """\
-views : "auto", None or callable
+views : "auto", "either", None or callable
     "auto" augments images as SimCLR does (pip install 'aleator[image]') and leaves tables and
-    series as they are; None changes nothing. A function gets a batch and returns a changed one.""",
+    series as they are; "either" shows each sample in one or the other of SimCLR's views; None
+    changes nothing. A function gets a batch and returns a changed one.
+view_options : dict or None
+    Adjusts the built-in views, as in SimCLR.""",
     "{projector}": """\
 projector_layers, projector_hidden : int or None
     Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for

@@ -20,14 +20,13 @@ from aleator.estimators.base import (
     Training,
     estimator,
 )
-from aleator.estimators.trained import TrainedLearner
+from aleator.estimators.viewed import ViewedLearner
 from aleator.inputs import Door
 from aleator.methods.supervised import LABELS, supervised
 from aleator.networks.shapes import as_rows
 from aleator.parameters import require_int, require_number
 from aleator.training.devices import seeded
 from aleator.training.method import Method
-from aleator.views.choice import single_view
 
 
 class _Scores(nn.Module):
@@ -78,7 +77,7 @@ class LabelledLearner(ClassifierMixin, RepresentationLearner):
 
 
 @estimator
-class Supervised(LabelledLearner, TrainedLearner):
+class Supervised(LabelledLearner, ViewedLearner):
     """Supervised training: the encoder and a linear layer, with labels; what the others aim at.
 
     A classifier (`predict`, `predict_proba`) whose `transform` gives the encoder's output, one
@@ -106,17 +105,14 @@ class Supervised(LabelledLearner, TrainedLearner):
     (True, (60, 256))
     """
 
-    views: Any = None
-
     def _draft(self, material: Material) -> Draft:
         classes, codes = self._labels(material)
         encoder, width = self._drawn_encoder(material)
         facts = {"embedding_dim_": width, "classes_": classes}
         with seeded(material.seeds.heads, CPU):
             classifier = self._build("classifier", material.door, facts)
-        view = single_view(self.views, material.modality, material.data)
         return Draft(
-            supervised(encoder, classifier, view),
+            supervised(encoder, classifier, self._view(material)),
             lambda: {"encoder_": encoder, "classifier_": classifier, **facts},
             {LABELS: torch.from_numpy(codes)},
         )
