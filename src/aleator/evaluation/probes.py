@@ -8,17 +8,16 @@ which flatters trained encoders over random ones.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
 from torch import nn
 
-from aleator.evaluation.protocol import Parts, evaluate, gather
+from aleator.evaluation.axes import PrincipalAxes
+from aleator.evaluation.logistic import fit_path
+from aleator.evaluation.protocol import Parts, Penalties, evaluate, gather
 from aleator.evaluation.results import Evaluation
 from aleator.evaluation.trained import ProbeTraining, scores_of_trained
 from aleator.training.devices import arithmetic, resolve_device
@@ -38,21 +37,24 @@ def logistic_regression(
     model: Any = None,
     standardised: bool = False,
     seeds: Sequence[int] = (0,),
+    device: str = "auto",
 ) -> Evaluation:
-    """Logistic regression as the paper probes tables: lbfgs, penalty 1, at most 1000 steps.
+    """Logistic regression as the paper probes tables: L-BFGS, penalty 1, at most 1000 steps.
+
+    The standardised variant chooses the penalty.
 
     >>> rows, labels = np.array([[0.0], [1.0], [0.1], [0.9]]), np.array([0, 1, 0, 1])
     >>> logistic_regression(rows, labels, rows, labels).mean("accuracy")
     1.0
     """
 
-    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
-        strength = 1.0 if penalty is None else penalty
-        classifier = LogisticRegression(C=1 / strength, max_iter=1000)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # its end is part of the protocol
-            classifier.fit(parts.train, parts.train_labels)
-        return classifier.predict_proba(parts.test)
+    def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
+        codes = parts.classes()[1]
+        along = PrincipalAxes.of(parts.train, resolve_device(device))
+        test = along.place(parts.test)
+        return [
+            found.probabilities(test) for found in fit_path(along, codes, _strengths(penalties))
+        ]
 
     parts = gather(X_train, y_train, X_test, y_test, model)
     penalties = _PENALTIES if standardised else None
@@ -131,8 +133,8 @@ def nearest_neighbours(
     1.0
     """
 
-    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
-        return _votes(parts, k if penalty is None else int(penalty), device)
+    def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
+        return _votes(parts, [k if own is None else int(own) for own in penalties], device)
 
     parts = gather(X_train, y_train, X_test, y_test, model)
     penalties = _NEIGHBOURS if standardised else None
@@ -148,19 +150,33 @@ def ridge(
     model: Any = None,
     standardised: bool = False,
     seeds: Sequence[int] = (0,),
+    device: str = "auto",
 ) -> Evaluation:
     """Ridge regression of numbers, penalty 1; judged by R².
+
+    The standardised variant chooses the penalty.
 
     >>> rows = np.random.default_rng(0).normal(size=(50, 3))
     >>> ridge(rows, rows[:, 0], rows, rows[:, 0]).mean("r2") > 0.99
     True
     """
 
-    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
-        strength = 1.0 if penalty is None else penalty
-        return Ridge(alpha=strength).fit(parts.train, parts.train_labels).predict(parts.test)
+    def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
+        along = PrincipalAxes.of(parts.train, resolve_device(device))
+        test = along.place(parts.test)
+        targets = torch.from_numpy(parts.train_labels.astype(np.float64)).to(test.device)
+        mean = targets.mean()
+        covariances = along.rows.T @ (targets - mean) / len(targets)
+        return [
+            (test @ (covariances / (along.variances + own / len(targets))) + mean).cpu().numpy()
+            for own in _strengths(penalties)
+        ]
 
     parts = gather(X_train, y_train, X_test, y_test, model)
+    if not {parts.train_labels.dtype.kind, parts.test_labels.dtype.kind} <= set("buif"):
+        raise ValueError(
+            "ridge predicts numbers, but y holds something else: take logistic_regression"
+        )
     penalties = _PENALTIES if standardised else None
     return evaluate(
         "ridge regression", fit, parts, penalties=penalties, seeds=seeds, regression=True
@@ -176,28 +192,34 @@ def _trained(
     training: ProbeTraining,
     device: str,
 ) -> Evaluation:
-    def fit(parts: Parts, penalty: float | None, seed: int) -> np.ndarray:
-        return scores_of_trained(make, parts, training, penalty, seed, device)
+    def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
+        return [scores_of_trained(make, parts, training, own, seed, device) for own in penalties]
 
     penalties = _DECAYS if standardised else None
     return evaluate(name, fit, parts, penalties=penalties, seeds=seeds)
 
 
-def _votes(parts: Parts, k: int, device: str) -> np.ndarray:
+def _strengths(penalties: Penalties) -> list[float]:
+    return [1.0 if penalty is None else penalty for penalty in penalties]
+
+
+def _votes(parts: Parts, counts: Sequence[int], device: str) -> list[np.ndarray]:
+    """The votes for every class of the nearest k, for each k of `counts`."""
     place = resolve_device(device)
-    classes, codes = np.unique(parts.train_labels, return_inverse=True)
+    classes, codes = parts.classes()
     known, asked = (
         torch.nn.functional.normalize(torch.from_numpy(rows).to(place), dim=1)
         for rows in (parts.train, parts.test)
     )
     labels = torch.from_numpy(codes).to(place)
-    k = min(k, len(known))
-    scores = []
+    counts = [min(k, len(known)) for k in counts]
+    scores: list[list[np.ndarray]] = [[] for _ in counts]
     with torch.inference_mode(), arithmetic("32"):
         for piece in asked.split(max(1, (1 << 27) // len(known))):
-            cosine, at = (piece @ known.T).topk(k, dim=1)
-            votes = torch.zeros(len(piece), len(classes), device=place)
-            # A voter counts one, and less than 1 / k more for being near: enough to break ties.
-            votes.scatter_add_(1, labels[at], 1 + (cosine + 1) / (2.1 * k))
-            scores.append(votes.cpu().numpy())
-    return np.concatenate(scores)
+            cosine, at = (piece @ known.T).topk(max(counts), dim=1)
+            for k, own in zip(counts, scores, strict=True):
+                votes = torch.zeros(len(piece), len(classes), device=place)
+                # A voter counts one, and less than 1 / k more for being near: enough to break ties.
+                votes.scatter_add_(1, labels[at[:, :k]], 1 + (cosine[:, :k] + 1) / (2.1 * k))
+                own.append(votes.cpu().numpy())
+    return [np.concatenate(own) for own in scores]

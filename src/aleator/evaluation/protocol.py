@@ -26,6 +26,16 @@ class Parts:
     test: np.ndarray
     test_labels: np.ndarray
 
+    def classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The classes of the training part, sorted, and each of its rows' place among them."""
+        classes, codes = np.unique(self.train_labels, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                "a classifier needs samples of at least 2 classes; the training part holds "
+                f"{classes[0]!s} only"
+            )
+        return classes, codes
+
     def standardised(self) -> Parts:
         """Every dimension centred and scaled as the training part says."""
         mean, deviation = self.train.mean(0), self.train.std(0)
@@ -49,8 +59,10 @@ class Parts:
         return Parts(fit, fit_labels, held, held_labels)
 
 
-# A probe's own work: parts, penalty (None: the paper's) and seed to scores or predicted numbers.
-Fit = Callable[[Parts, float | None, int], np.ndarray]
+# What a probe is to be fitted with, one after another; None: the paper's penalty.
+Penalties = Sequence[float | None]
+# A probe's own work: scores, or predicted numbers, of the test part for every penalty.
+Fit = Callable[[Parts, Penalties, int], Sequence[np.ndarray]]
 
 
 def gather(X_train: Any, y_train: Any, X_test: Any, y_test: Any, model: Any = None) -> Parts:
@@ -97,22 +109,23 @@ def evaluate(
         penalty = None
         if penalties is not None:
             held = parts.validation(seed, stratified=not regression)
-            scores = [_judged(fit, held, value, seed, regression) for value in penalties]
+            scores = _judged(fit, held, penalties, seed, regression)
             penalty = penalties[int(np.argmax([next(iter(score.values())) for score in scores]))]
             chosen.append({"penalty": float(penalty)})
-        found.append(_judged(fit, parts, penalty, seed, regression))
-    return Evaluation(
+        found += _judged(fit, parts, [penalty], seed, regression)
+    return Evaluation.collected(
         f"{name}, standardised" if standardised else name,
-        {metric: tuple(one[metric] for one in found) for metric in found[0]},
+        found,
         time.perf_counter() - began,
-        tuple(chosen),
+        chosen,
     )
 
 
 def _judged(
-    fit: Fit, parts: Parts, penalty: float | None, seed: int, regression: bool
-) -> dict[str, float]:
-    outcome = fit(parts, penalty, seed)
+    fit: Fit, parts: Parts, penalties: Penalties, seed: int, regression: bool
+) -> list[dict[str, float]]:
+    outcomes = fit(parts, penalties, seed)
     if regression:
-        return of_numbers(parts.test_labels, outcome)
-    return of_classes(parts.test_labels, outcome, np.unique(parts.train_labels))
+        return [of_numbers(parts.test_labels, outcome) for outcome in outcomes]
+    classes = np.unique(parts.train_labels)
+    return [of_classes(parts.test_labels, outcome, classes) for outcome in outcomes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
@@ -24,6 +25,24 @@ class Evaluation:
     metrics: dict[str, tuple[float, ...]]
     seconds: float
     chosen: tuple[dict[str, float], ...] = field(default=())
+
+    @classmethod
+    def collected(
+        cls,
+        probe: str,
+        found: Sequence[Mapping[str, float]],
+        seconds: float,
+        chosen: Sequence[dict[str, float]] = (),
+    ) -> Evaluation:
+        """From the metrics of every seed.
+
+        >>> Evaluation.collected("ridge", [{"r2": 0.5}, {"r2": 0.7}], seconds=0.1).values("r2")
+        (0.5, 0.7)
+        """
+        if not found:
+            raise ValueError("seeds must hold at least one seed")
+        metrics = {metric: tuple(one[metric] for one in found) for metric in found[0]}
+        return cls(probe, metrics, seconds, tuple(chosen))
 
     @property
     def main_metric(self) -> str:

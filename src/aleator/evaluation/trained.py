@@ -50,7 +50,7 @@ def scores_of_trained(
     device: str,
 ) -> np.ndarray:
     """Train a network (of width and classes) on the training part; its scores on the test part."""
-    classes, codes = np.unique(parts.train_labels, return_inverse=True)
+    classes, codes = parts.classes()
     place = resolve_device(device)
     with seeded(seed, torch.device("cpu")):
         network = make(parts.train.shape[1], len(classes))
