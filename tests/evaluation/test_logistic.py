@@ -13,6 +13,7 @@ from aleator.evaluation import (
 )
 from aleator.evaluation.axes import PrincipalAxes
 from aleator.evaluation.logistic import fit_path
+from aleator.evaluation.minimum import minimum
 
 CPU = torch.device("cpu")
 
@@ -51,14 +52,14 @@ class TestFitPath:
     def test_a_badly_conditioned_embedding(self, random):
         rows, codes = overlapping(random, 3, width=8)
         rows = rows @ random.normal(size=(8, 8)) * 10.0 ** np.linspace(-3, 3, 8)
-        (found,) = ours(rows, codes, [1.0])
-        np.testing.assert_allclose(found, theirs(rows, codes, 1.0), atol=1e-3)
+        (found,) = ours(rows, codes, [1.0], tolerance=1e-7)
+        np.testing.assert_allclose(found, theirs(rows, codes, 1.0), atol=1e-5)
 
     def test_more_dimensions_than_rows(self, random):
         rows, codes = random.normal(size=(20, 50)), np.arange(20) % 3
         asked = random.normal(size=(10, 50))
-        (found,) = ours(rows, codes, [1.0], asked)
-        np.testing.assert_allclose(found, theirs(rows, codes, 1.0, asked), atol=1e-3)
+        (found,) = ours(rows, codes, [1.0], asked, tolerance=1e-7)
+        np.testing.assert_allclose(found, theirs(rows, codes, 1.0, asked), atol=1e-5)
 
     @pytest.mark.parametrize("classes", [2, 3])
     def test_separable_classes_with_hardly_a_penalty_stay_finite(self, classes):
@@ -128,3 +129,35 @@ class TestProbes:
         rows = random.normal(size=(10, 2))
         with pytest.raises(ValueError, match="ridge predicts numbers"):
             ridge(rows, np.full(10, "a"), rows, np.full(10, "a"))
+
+
+class TestMinimum:
+    def test_a_crooked_valley_is_followed_to_its_end(self):
+        """A quadratic whose curvatures span four decades."""
+        curvature = torch.logspace(-4, 0, 30, dtype=torch.float64)
+        target = torch.linspace(-1, 1, 30, dtype=torch.float64)
+
+        def valley(x):
+            return (curvature * (x - target).square()).sum() / 2, curvature * (x - target)
+
+        found = minimum(valley, torch.zeros_like(target), steps=500, tolerance=1e-10)
+        assert torch.allclose(found, target, atol=1e-5)
+
+    def test_a_curvature_far_above_one_is_met_by_shorter_steps(self):
+        def steep(x):
+            return (1e6 * x.square() / 2).sum(), 1e6 * x
+
+        start = torch.ones(1, dtype=torch.float64)
+        assert minimum(steep, start, steps=50, tolerance=1e-3).abs() < 1e-8
+        assert start == 1
+
+    def test_it_ends_where_rounding_allows_no_gain(self):
+        asked = []
+
+        def flat(x):
+            asked.append(x)
+            return torch.logaddexp(x, -x).sum(), x.tanh()
+
+        found = minimum(flat, torch.full((3,), 2.0).double(), steps=10_000, tolerance=0.0)
+        assert found.abs().max() < 1e-6
+        assert len(asked) < 200

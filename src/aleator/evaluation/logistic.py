@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from aleator.evaluation.axes import PrincipalAxes
+from aleator.evaluation.minimum import minimum
 
 _STEPS = 1000
 _TOLERANCE = 1e-4
@@ -87,29 +88,19 @@ def _fitted(
     decay = penalty * (_MIRRORED if classes == 2 else 1.0) / count
     # One column more, for the intercept: of a coordinate that is one everywhere, without penalty.
     scale = torch.cat([along.variances / 2 + decay, along.variances.new_full((1,), 0.5)]).rsqrt()
-    free = torch.cat([start.weight, start.intercept[:, None]], 1) / scale
     rows = along.rows.T
 
-    def objective() -> Tensor:
-        """The mean of the objective over samples; leaves its gradient in `free.grad`."""
-        actual = free * scale
+    def objective(scaled: Tensor) -> tuple[Tensor, Tensor]:
+        """The mean of the objective over samples, and its gradient."""
+        actual = scaled * scale
         weight, intercept = actual[:, :-1], actual[:, -1:]
         scores = torch.addmm(intercept, weight, rows)
         total = scores.logsumexp(0)
         surprise = total.sum() - (scores * truth).sum()
         excess = (scores - total).exp_().sub_(truth).div_(count)
         gradient = torch.cat([excess @ along.rows + decay * weight, excess.sum(1, keepdim=True)], 1)
-        free.grad = gradient * scale
-        return surprise / count + decay / 2 * weight.square().sum()
+        return surprise / count + decay / 2 * weight.square().sum(), gradient * scale
 
-    optimizer = torch.optim.LBFGS(
-        [free],
-        max_iter=steps,
-        history_size=10,
-        tolerance_grad=tolerance,
-        tolerance_change=1e-15,  # a step that gains less gains nothing
-        line_search_fn="strong_wolfe",
-    )
-    optimizer.step(objective)
-    actual = free * scale
+    scaled = torch.cat([start.weight, start.intercept[:, None]], 1) / scale
+    actual = minimum(objective, scaled, steps=steps, tolerance=tolerance) * scale
     return Weights(actual[:, :-1], actual[:, -1])
