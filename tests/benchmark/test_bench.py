@@ -1,195 +1,244 @@
-"""aleator bench: cells, lines, resuming, failures, tables."""
+"""aleator bench: cells, lines, resuming, failures, the command."""
 
 import json
 
-import numpy as np
+import joblib
 import pytest
-from scipy import stats
 
 from aleator import cli
-from aleator.benchmark import cells, datasets, recipes, runner
+from aleator.benchmark import cells, datasets, protocols, recipes, runner
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.datasets import Split
-from aleator.benchmark.tables import AccuracyTable
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
+from aleator.benchmark.studies import STUDIES
+
+BOTH = (PAPER, STANDARDISED)
 
 
-@pytest.fixture
-def small_data(monkeypatch, random):
-    """Data sets of a few rows in the place of real ones."""
-    loads = []
-
-    def load(name, folder=None):
-        loads.append(name)
-        shape = datasets.SOURCES[name].shape
-        X = random.random((80, *shape), dtype=np.float32)
-        y = (X.reshape(80, -1)[:, 0] * 3).astype(np.int64)
-        return Split(X[:60], y[:60], X[60:], y[60:])
-
-    monkeypatch.setattr(datasets, "load", load)
-    cells._loaded.cache_clear()
-    yield loads
-    cells._loaded.cache_clear()
+@pytest.fixture(autouse=True)
+def fresh():
+    """No data set of another test."""
+    cells.loaded.cache_clear()
 
 
-def quick(dataset="theorem", method="lfr", seed=0):
-    return Cell(recipes.read(dataset, method), seed, epochs_scale=0.01)
+def quick(dataset="theorem", method="random", seed=0, protocols=BOTH, scale=0.01):
+    return Cell(recipes.read(dataset, method), seed, protocols, scale, small=True)
 
 
-def test_a_cell_is_trained_once_and_judged_under_both_protocols(small_data):
-    lines = cells.run(quick(), None, "cpu")
-    assert [line["protocol"] for line in lines] == ["paper", "standardised"]
+def test_a_cell_is_trained_once_and_judged_under_every_protocol():
+    cell = quick(method="lfr", protocols=(*BOTH, FINETUNED, TIMED))
+    lines = cells.run(cell, None, "cpu")
+    assert [line["protocol"] for line in lines] == [*BOTH, FINETUNED, TIMED]
     wanted = ("dataset dataset_sha256 method config_hash seed protocol version commit device "
-              "metrics seconds epochs_scale").split()  # fmt: skip
+              "metrics seconds epochs_scale small variant").split()  # fmt: skip
     for line in lines:
         assert set(wanted) <= set(line)
+        assert cells.key_of(line) in cell.keys
+    for line in lines[:3]:
         assert 0 <= line["metrics"]["accuracy"] <= 1
         assert set(line["metrics"]) > {"balanced_accuracy", "macro_f1", "auroc", "kappa"}
-        assert line["config_hash"] == recipes.read("theorem").config_hash
-        assert cells.key_of(line) in quick().keys
-    (own,) = cells.run(quick(method="supervised"), None, "cpu")
-    assert own["protocol"] == "paper"
+    assert lines[0]["config_hash"] == recipes.read("theorem").config_hash
+    assert lines[2]["config_hash"] != lines[0]["config_hash"]  # it depends on how labels are used
+    assert lines[3]["metrics"]["seconds_per_epoch"] > 0
+    assert len({line["seconds"] for line in lines}) == 1
+    (own,) = cells.run(quick(method="logreg", protocols=(PAPER,)), None, "cpu")
+    assert own["metrics"]["accuracy"] > 0.3
 
 
-def test_what_is_finished_is_never_run_again(small_data, tmp_path, monkeypatch):
-    out = tmp_path / "results" / "lines.jsonl"
-    first = runner.run([quick(seed=0)], out, device="cpu")
-    assert len(first) == len(runner.read_lines(out)) == 2
-    ran = []
-    run = cells.run
+def test_transfer_is_judged_on_the_other_domain(monkeypatch):
+    asked = []
+    real = datasets.small
+    monkeypatch.setattr(datasets, "small", lambda name: asked.append(name) or real(name))
+    there = protocols.transfer_to("fault-b")
+    (line,) = cells.run(quick("fault-a", protocols=(there,)), None, "cpu")
+    assert asked == ["fault-a", "fault-b"]
+    assert line["protocol"] == there
+    assert 0 <= line["metrics"]["accuracy"] <= 1
+
+
+def test_studies_share_a_training():
+    one, other = quick(protocols=BOTH), quick(protocols=(FINETUNED, PAPER))
+    (both,) = cells.merged([one, other], done=set())
+    assert both.protocols == (PAPER, STANDARDISED, FINETUNED)
+    (rest,) = cells.merged([one, other], done={one.key(PAPER), one.key(FINETUNED)})
+    assert rest.protocols == (STANDARDISED,)
+    assert cells.merged([one], done=one.keys) == []
+    assert len(cells.merged([one, quick(seed=1)], done=set())) == 2
+
+
+def test_what_is_finished_is_never_run_again(tmp_path, monkeypatch):
+    out = tmp_path / "results" / "runs.jsonl"
+    assert runner.run([quick(seed=0)], out, device="cpu") == []
+    assert len(runner.read_lines(out)) == 2
+    ran, run = [], cells.run
     monkeypatch.setattr(cells, "run", lambda cell, *rest: ran.append(cell.seed) or run(cell, *rest))
-    both = runner.run([quick(seed=0), quick(seed=1)], out, device="cpu")
+    runner.run([quick(seed=0), quick(seed=1)], out, device="cpu")
     assert ran == [1]
-    assert [line["seed"] for line in both] == [0, 0, 1, 1]
+    found = runner.lines_of([quick(seed=1)], runner.read_lines(out))
+    assert [(line["seed"], line["protocol"]) for line in found] == [(1, PAPER), (1, STANDARDISED)]
     # Another recipe, or another share of its epochs, is another cell.
-    other = Cell(recipes.read("theorem"), 0, epochs_scale=0.02)
-    assert runner.unfinished([quick(), other], runner.read_lines(out)) == [other]
+    runner.run([quick(scale=0.02)], out, device="cpu")
+    assert ran == [1, 0]
 
 
-def test_an_interruption_costs_one_line_at_most(small_data, tmp_path):
-    out = tmp_path / "lines.jsonl"
+def test_an_interruption_costs_one_line_at_most(tmp_path):
+    out = tmp_path / "runs.jsonl"
     runner.run([quick()], out, device="cpu")
     whole = out.read_text()
     out.write_text(whole[:-40])
     with pytest.warns(UserWarning, match="line 2 is cut short"):
-        lines = runner.run([quick()], out, device="cpu")
-    assert {line["protocol"] for line in lines} == {"paper", "standardised"}
+        runner.run([quick()], out, device="cpu")
     with pytest.warns(UserWarning, match="cut short"):
-        assert runner.unfinished([quick()], runner.read_lines(out)) == []
+        found = runner.lines_of([quick()], runner.read_lines(out))
+    assert {line["protocol"] for line in found} == set(BOTH)
 
 
-def test_a_failed_cell_is_recorded_and_the_rest_goes_on(small_data, tmp_path, monkeypatch):
-    out = tmp_path / "lines.jsonl"
-    run = cells.run
+def test_a_failed_training_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):
+    out = tmp_path / "runs.jsonl"
+    trained = cells._trained
 
     def moody(cell, *rest):
         if cell.seed == 0:
             raise RuntimeError("no such luck")
-        return run(cell, *rest)
+        return trained(cell, *rest)
 
-    monkeypatch.setattr(cells, "run", moody)
-    lines = runner.run([quick(seed=0), quick(seed=1)], out, device="cpu")
-    errors = [line for line in lines if "error" in line]
-    assert [line["error"] for line in errors] == ["RuntimeError: no such luck"]
-    assert len(lines) == 3
-    monkeypatch.setattr(cells, "run", run)
-    again = runner.run([quick(seed=0), quick(seed=1)], out, device="cpu")
-    assert sorted(line["seed"] for line in again) == [0, 0, 1, 1]
-    assert not any("error" in line for line in again)
-
-
-def lines_of(scores, dataset="har", protocol="paper", scale=1.0):
-    return [
-        {"dataset": dataset, "method": method, "protocol": protocol, "epochs_scale": scale,
-         "metrics": {"accuracy": value}}
-        for method, values in scores.items()
-        for value in values
-    ]  # fmt: skip
+    monkeypatch.setattr(cells, "_trained", moody)
+    failed = runner.run([quick(seed=0), quick(seed=1)], out, device="cpu")
+    assert [line["error"] for line in failed] == ["RuntimeError: no such luck"] * 2
+    assert len(runner.read_lines(out)) == 4
+    monkeypatch.setattr(cells, "_trained", trained)
+    assert runner.run([quick(seed=0), quick(seed=1)], out, device="cpu") == []
+    found = runner.lines_of([quick(seed=0), quick(seed=1)], runner.read_lines(out))
+    assert sorted(line["seed"] for line in found) == [0, 0, 1, 1]
 
 
-SCORES = {"supervised": [0.99], "dacl": [0.90, 0.91, 0.92], "lfr": [0.94, 0.95, 0.93]}
+def test_a_failed_protocol_does_not_cost_the_others(monkeypatch):
+    judge = protocols.judge
+
+    def moody(protocol, case):
+        if protocol == PAPER:
+            raise ValueError("too hard")
+        return judge(protocol, case)
+
+    monkeypatch.setattr(protocols, "judge", moody)
+    first, second = cells.run(quick(), None, "cpu")
+    assert first["error"] == "ValueError: too hard"
+    assert second["metrics"]["accuracy"] > 0
 
 
-class TestTables:
-    def test_markdown(self):
-        text = AccuracyTable(lines_of(SCORES), "paper").markdown()
-        assert text.splitlines() == [
-            "| | har |",
-            "| --- | --- |",
-            "| Supervised | 99.0 (96.0 ± 0.6) |",
-            "| DACL | 91.0 ± 1.0 (90.7 ± 0.4) |",
-            "| LFR | **94.0 ± 1.0** (93.1 ± 0.5) |",
-            "",
-            "har: LFR against DACL, Welch's test p = 0.021",
-        ]
-        p = stats.ttest_ind([94, 95, 93], [90, 91, 92], equal_var=False).pvalue
-        assert round(p, 3) == 0.021
+def found(path):
+    return {cells.key_of(line): line["metrics"]["accuracy"] for line in runner.read_lines(path)}
 
-    def test_latex(self):
-        text = AccuracyTable(lines_of(SCORES), "paper").latex()
-        assert r"LFR & \textbf{94.0 $\pm$ 1.0} (93.1 $\pm$ 0.5) \\" in text
-        assert text.startswith(r"\begin{tabular}{lc}")
-        assert text.count(r"\\") == 4
 
-    def test_protocols_stand_apart_and_failures_out(self):
-        lines = lines_of({"lfr": [0.5]}, protocol="standardised") + lines_of({"lfr": [0.9]})
-        lines.append({"dataset": "har", "method": "dacl", "error": "oh", "epochs_scale": 1.0})
-        assert AccuracyTable(lines, "paper").cells["lfr", "har"].values == (90.0,)
-        assert AccuracyTable(lines, "standardised").cells["lfr", "har"].values == (50.0,)
+def test_two_jobs_give_what_one_gives(tmp_path):
+    todo = [quick(method="logreg", seed=seed, protocols=(PAPER,)) for seed in (0, 1)]
+    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    runner.run(todo, one, device="cpu")
+    runner.run(todo, two, device="cpu", jobs=2)
+    # Two processes on two cores have one thread each, which rounds otherwise.
+    assert found(one) == pytest.approx(found(two), abs=0.01)
 
-    def test_a_quick_look_says_so(self):
-        table = AccuracyTable(lines_of({"lfr": [0.5]}, scale=0.1), "paper")
-        assert "A quick look" in table.markdown()
-        assert "A quick look" in table.latex()
+
+def test_dask_carries_the_grid_to_its_workers(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    todo = [quick(method="logreg", seed=seed, protocols=(PAPER,)) for seed in range(4)]
+    out = tmp_path / "runs.jsonl"
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client, joblib.parallel_config(backend="dask"):
+        runner.run(todo, out, device="cpu")
+        ran = client.run(
+            lambda: len(cells.loaded.cache_info()) and cells.loaded.cache_info().misses
+        )
+    assert len(found(out)) == 4
+    assert sum(ran.values()) >= 1  # the workers, not this process, read the data
+    assert cells.loaded.cache_info().misses == 0
 
 
 class TestCommand:
-    def test_table1(self, small_data, tmp_path, capsys):
-        command = ["bench", "table1", "--datasets", "theorem", "--methods", "logreg", "random",
-                   "--seeds", "0", "1", "--device", "cpu", "--out", str(tmp_path)]  # fmt: skip
-        assert cli.main(command) == 0
+    def bench(self, tmp_path, *arguments):
+        return cli.main(["bench", *arguments, "--out", str(tmp_path), "--device", "cpu"])
+
+    def test_table1(self, tmp_path, capsys):
+        command = ("table1", "--datasets", "theorem", "--methods", "logreg", "random", "--seeds",
+                   "0", "1", "--small")  # fmt: skip
+        assert self.bench(tmp_path, *command) == 0
         out, err = capsys.readouterr()
         assert "| RandomEncoder |" in out
-        assert "standardised protocol" in out
-        assert "4 cells, 0 finished before, 4 to run" in err
-        written = [
-            json.loads(line) for line in (tmp_path / "table1.jsonl").read_text().splitlines()
-        ]
+        assert "Theorem, standardised" in out
+        assert "Small generated data" in out
+        assert "6 results, 0 there already, 6 to come from 4 runs" in err
+        written = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
         assert len(written) == 6  # a classifier has one protocol, an embedding two
-        assert "RandomEncoder" in (tmp_path / "table1-paper.tex").read_text()
-        assert cli.main(command) == 0
-        assert "4 finished before, 0 to run" in capsys.readouterr().err
-        assert len(small_data) == 1  # the data are read once
+        assert all(line["small"] for line in written)
+        assert "RandomEncoder" in (tmp_path / "tables" / "table1.tex").read_text()
+        assert self.bench(tmp_path, *command) == 0
+        again, err = capsys.readouterr()
+        assert "6 there already, 0 to come" in err
+        assert again == out
+        assert self.bench(tmp_path, *command, "--tables-only") == 0
+        assert capsys.readouterr().out == out
 
-    def test_wrong_commands_are_explained(self, tmp_path, capsys):
-        out = ["--out", str(tmp_path)]
-        assert cli.main(["bench", "table1", "--datasets", "iris", *out]) == 2
-        assert "no recipe 'iris'; known: epilepsy" in capsys.readouterr().err
-        assert cli.main(["bench", "table1", "--epochs-scale", "0", *out]) == 2
+    def test_a_varied_study_draws_a_figure(self, tmp_path, capsys):
+        command = ("stab-dropout", "--datasets", "theorem", "--seeds", "0", "--small",
+                   "--epochs-scale", "0.01")  # fmt: skip
+        assert self.bench(tmp_path, *command) == 0
+        assert "A quick look: trained for 1 % of the recipes' epochs" in capsys.readouterr().out
+        figures = tmp_path / "figures"
+        assert (figures / "stab-dropout-theorem.png").read_bytes()[:4] == b"\x89PNG"
+        svg = (figures / "stab-dropout-theorem.svg").read_bytes()
+        assert b"<svg" in svg
+        assert self.bench(tmp_path, *command) == 0
+        assert (figures / "stab-dropout-theorem.svg").read_bytes() == svg
+
+    def test_neighbours(self, tmp_path, capsys):
+        command = ("neighbours", "--small")
+        assert self.bench(tmp_path, *command) == 0
+        out = capsys.readouterr().out
+        assert "cifar10, seed 0" in out
+        assert (tmp_path / "figures" / "neighbours-cifar10-0-1.png").exists()
+        (line,) = runner.read_lines(tmp_path / "runs.jsonl")
+        metrics = line["metrics"]
+        assert metrics["similarity_diverse"] < metrics["similarity_similar"]
+        assert self.bench(tmp_path, *command) == 0
+        assert len(runner.read_lines(tmp_path / "runs.jsonl")) == 1
+        assert self.bench(tmp_path, *command, "--datasets", "har") == 2
+        assert "har has none" in capsys.readouterr().err
+
+    def test_wrong_commands_are_explained(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.delenv("ALEATOR_DATA", raising=False)
+        assert self.bench(tmp_path, "table1", "--datasets", "iris") == 2
+        assert "no recipe 'iris'; known: cifar10" in capsys.readouterr().err
+        assert self.bench(tmp_path, "table1", "--epochs-scale", "0") == 2
         assert "above zero" in capsys.readouterr().err
-        with pytest.raises(SystemExit):
-            cli.main(["bench", "table9"])
-        with pytest.raises(SystemExit):
-            cli.main([])
+        assert self.bench(tmp_path, "table1") == 2
+        assert "--small" in capsys.readouterr().err
+        for wrong in (["table9"], []):
+            with pytest.raises(SystemExit):
+                self.bench(tmp_path, *wrong)
 
-    def test_a_missing_data_set_fails_its_cells_with_a_reason(self, tmp_path, capsys):
-        cells._loaded.cache_clear()
-        command = ["bench", "table1", "--datasets", "theorem", "--methods", "random", "--seeds",
-                   "0", "--data", str(tmp_path), "--out", str(tmp_path / "out")]  # fmt: skip
-        assert cli.main(command) == 1
+    def test_what_is_not_at_hand_is_left_out(self, tmp_path, capsys):
+        assert self.bench(tmp_path, "table1", "--data", str(tmp_path)) == 0
         err = capsys.readouterr().err
-        assert "failed, FileNotFoundError: First-order theorem proving is not in" in err
+        assert "har is left out: its files are not in" in err
+        assert "table1: there are no results" in err
+
+    def test_a_data_set_asked_for_but_missing_fails_with_a_reason(self, tmp_path, capsys):
+        command = ("table1", "--datasets", "theorem", "--methods", "random", "--seeds", "0",
+                   "--data", str(tmp_path))  # fmt: skip
+        assert self.bench(tmp_path, *command) == 1
+        err = capsys.readouterr().err
+        assert "FileNotFoundError: First-order theorem proving is not in" in err
         assert "archive.ics.uci.edu" in err
 
 
-def test_two_jobs_give_what_one_gives(data_folder, tmp_path):
-    todo = [Cell(recipes.read("theorem", "logreg"), seed) for seed in (0, 1)]
-    alone = runner.run(todo, tmp_path / "1.jsonl", data=str(data_folder), device="cpu")
-    together = runner.run(todo, tmp_path / "2.jsonl", data=str(data_folder), device="cpu", jobs=2)
-
-    def found(lines):
-        return {cells.key_of(line): line["metrics"]["accuracy"] for line in lines}
-
-    # Two processes on two cores have one thread each, which rounds otherwise.
-    assert found(alone).keys() == found(together).keys()
-    for key, value in found(alone).items():
-        assert found(together)[key] == pytest.approx(value, abs=0.01)
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_every_study_has_valid_recipes(name):
+    """Every variant constructs, whatever data are at hand."""
+    study = STUDIES[name]
+    todo = study.cells(seeds=[0])
+    assert todo
+    assert len({cell.key(cell.protocols[0]) for cell in todo}) == len(todo)
+    for cell in todo:
+        cell.recipe.estimator("cpu", 0)._check_parameters()
+        assert (cell.recipe.variant is not None) == (study.vary is not None)

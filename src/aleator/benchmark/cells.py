@@ -1,137 +1,142 @@
-"""One cell of a benchmark: a recipe and a seed, trained once and judged under every protocol."""
+"""One cell of a benchmark: a recipe and a seed, trained once and judged under some protocols."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import aleator
-from aleator.benchmark import datasets
+from aleator.benchmark import datasets, protocols
+from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import commit, device_name
 from aleator.benchmark.recipes import Recipe
 
-PAPER, STANDARDISED = "paper", "standardised"
+Key = tuple[Any, ...]
+_KEY = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What to run. `epochs_scale` below one is for a quick look, and every line says so."""
+    """What to run and how to judge it.
+
+    `epochs_scale` below one is for a quick look, `small` for generated data of a few rows: every
+    line says so.
+    """
 
     recipe: Recipe
     seed: int
+    protocols: tuple[str, ...]
     epochs_scale: float = 1.0
+    small: bool = False
 
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """A classifier is judged by itself; an embedding by the paper's probe and a fairer one."""
-        return (PAPER,) if self.recipe.probe["kind"] == "own" else (PAPER, STANDARDISED)
-
-    @property
-    def keys(self) -> set[tuple[Any, ...]]:
-        """What tells this cell's finished lines from all others."""
+    def key(self, protocol: str) -> Key:
+        """What tells this cell's finished line from all others."""
         recipe = self.recipe
-        return {
-            (recipe.dataset, recipe.method, recipe.config_hash, self.seed, p, self.epochs_scale)
-            for p in self.protocols
-        }
+        hashed = protocols.config_hash(recipe, protocol)
+        return (
+            recipe.dataset, recipe.method, hashed, self.seed, protocol, self.epochs_scale,
+            self.small,
+        )  # fmt: skip
+
+    @property
+    def keys(self) -> set[Key]:
+        """Those of all its lines."""
+        return {self.key(protocol) for protocol in self.protocols}
+
+    @property
+    def cost(self) -> int:
+        """Samples seen in training, roughly: cells that take long are run first."""
+        rows = datasets.SOURCES[self.recipe.dataset].train
+        return int(self.recipe.parameters.get("epochs", 0)) * rows
 
 
-def key_of(line: dict[str, Any]) -> tuple[Any, ...]:
+def key_of(line: dict[str, Any]) -> Key:
     """A result line's place among the cells' keys."""
-    names = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale")
-    return tuple(line.get(name) for name in names)
+    return tuple(line.get(name) for name in _KEY)
+
+
+def merged(cells: Iterable[Cell], done: set[Key]) -> list[Cell]:
+    """The cells with what is not done yet; those that share a training become one."""
+    found: dict[Key, Cell] = {}
+    for cell in cells:
+        missing = [p for p in cell.protocols if cell.key(p) not in done]
+        if not missing:
+            continue
+        training = (cell.recipe.dataset, cell.recipe.method, cell.recipe.config_hash, cell.seed,
+                    cell.epochs_scale, cell.small)  # fmt: skip
+        known = found[training].protocols if training in found else ()
+        both = tuple(dict.fromkeys([*known, *missing]))
+        found[training] = replace(cell, protocols=both)
+    return list(found.values())
 
 
 def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
-    """Train once and probe under every protocol: one line each."""
-    recipe = _scaled(cell.recipe, cell.epochs_scale)
-    split, checksum = _loaded(recipe.dataset, data)
-    began = time.perf_counter()
-    estimator = recipe.estimator(device, cell.seed).fit(split.X_train, split.y_train)
-    fitted = time.perf_counter() - began
+    """Train once and judge under every protocol: one line each. What goes wrong becomes a line
+    that says so, and what does not depend on it goes on.
+    """
+    try:
+        case, facts = _trained(cell, data, device)
+    except Exception as error:
+        return [_failed(cell, protocol, error) for protocol in cell.protocols]
     lines = []
     for protocol in cell.protocols:
         began = time.perf_counter()
-        metrics = judged(
-            recipe, estimator, split, device, cell.seed, standardised=protocol == STANDARDISED
-        )
+        try:
+            metrics = protocols.judge(protocol, case)
+        except Exception as error:
+            lines.append(_failed(cell, protocol, error))
+            continue
         lines.append(
             {
-                "dataset": recipe.dataset,
-                "dataset_sha256": checksum,
-                "method": recipe.method,
-                "config_hash": cell.recipe.config_hash,
-                "seed": cell.seed,
-                "protocol": protocol,
-                "epochs_scale": cell.epochs_scale,
-                "version": aleator.__version__,
-                "commit": commit(),
-                "device": device_name(device),
+                **_name(cell, protocol),
+                **facts,
                 "metrics": {name: round(value, 5) for name, value in metrics.items()},
-                "seconds": round(fitted, 3),
                 "probe_seconds": round(time.perf_counter() - began, 3),
             }
         )
     return lines
 
 
-def run_safely(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
-    """As `run`, but what goes wrong becomes a line that says so."""
-    try:
-        return run(cell, data, device)
-    except Exception as error:
-        return [
-            {
-                "dataset": cell.recipe.dataset,
-                "method": cell.recipe.method,
-                "config_hash": cell.recipe.config_hash,
-                "seed": cell.seed,
-                "epochs_scale": cell.epochs_scale,
-                "error": f"{type(error).__name__}: {error}",
-            }
-        ]
+def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:
+    """A trained estimator, and what all its lines say."""
+    recipe = cell.recipe.shortened(cell.epochs_scale)
+    split, checksum = loaded(recipe.dataset, data, cell.small)
+    began = time.perf_counter()
+    estimator = recipe.estimator(device, cell.seed).fit(split.X_train, split.y_train)
+    seconds = time.perf_counter() - began
+    watched = [r for r in getattr(estimator, "history_", []) if "effective_rank" in r]
+    last: dict[str, Any] = watched[-1] if watched else {}
+    facts = {
+        "dataset_sha256": checksum,
+        "version": aleator.__version__,
+        "commit": commit(),
+        "device": device_name(device),
+        "epochs": recipe.parameters.get("epochs"),
+        "embedding_std": last.get("embedding_std"),
+        "effective_rank": last.get("effective_rank"),
+        "seconds": round(seconds, 3),
+    }
+    case = Case(
+        recipe, estimator, split, cell.seed, device, cell.epochs_scale,
+        read=lambda name: loaded(name, data, cell.small)[0],
+    )  # fmt: skip
+    return case, facts
 
 
-def judged(
-    recipe: Recipe,
-    estimator: Any,
-    split: datasets.Split,
-    device: str,
-    seed: int,
-    *,
-    standardised: bool,
-) -> dict[str, float]:
-    """Metrics of a fitted estimator on the test part, by the recipe's probe or by itself."""
-    from aleator.evaluation import ProbeTraining, linear_classifier, logistic_regression
-    from aleator.evaluation.metrics import of_classes
-
-    kind = recipe.probe["kind"]
-    if kind == "own":
-        scores = estimator.predict_proba(split.X_test)
-        return of_classes(split.y_test, scores, estimator.classes_)
-    parts = split.X_train, split.y_train, split.X_test, split.y_test
-    common: dict[str, Any] = {"model": estimator, "standardised": standardised, "seeds": [seed]}
-    if kind == "logistic":
-        result = logistic_regression(*parts, **common)
-    else:
-        training = ProbeTraining(**{k: v for k, v in recipe.probe.items() if k != "kind"})
-        result = linear_classifier(*parts, **common, training=training, device=device)
-    return {name: values[0] for name, values in result.metrics.items()}
+def _failed(cell: Cell, protocol: str, error: Exception) -> dict[str, Any]:
+    return {**_name(cell, protocol), "error": f"{type(error).__name__}: {error}"}
 
 
-def _scaled(recipe: Recipe, scale: float) -> Recipe:
-    def shorter(settings: dict[str, Any]) -> dict[str, Any]:
-        if scale == 1 or "epochs" not in settings:
-            return settings
-        return {**settings, "epochs": max(1, round(scale * settings["epochs"]))}
-
-    return replace(recipe, parameters=shorter(recipe.parameters), probe=shorter(recipe.probe))
+def _name(cell: Cell, protocol: str) -> dict[str, Any]:
+    named = dict(zip(_KEY, cell.key(protocol), strict=True))
+    return {**named, "variant": cell.recipe.variant}
 
 
 @cache
-def _loaded(name: str, data: str | None) -> tuple[datasets.Split, str]:
+def loaded(name: str, data: str | None, small: bool) -> tuple[datasets.Split, str]:
     """A data set and its checksum; a process reads it once."""
-    split = datasets.load(name, data)
+    split = datasets.small(name) if small else datasets.load(name, data)
     return split, split.sha256

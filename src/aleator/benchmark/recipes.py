@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,9 @@ class Recipe:
     """What to train on what, and how to judge it.
 
     `parameters` are arguments of the estimator, `probe` names the classifier and its settings (or
-    "own", where the estimator is a classifier), `origin` says where the figures come from.
+    "own", where the estimator is a classifier), `origin` says where the figures come from. A
+    supervised recipe also says in `finetuning` how a trained encoder is tuned with labels: its own
+    parameters apply, but for those named there. `variant` names what a study changed.
     """
 
     dataset: str
@@ -42,17 +44,47 @@ class Recipe:
     origin: str
     parameters: dict[str, Any] = field(default_factory=dict)
     probe: dict[str, Any] = field(default_factory=dict)
+    finetuning: dict[str, Any] = field(default_factory=dict)
+    variant: str | None = None
 
     @property
     def config_hash(self) -> str:
         """Changes whenever anything that can change a result does."""
-        content = {
-            "dataset": self.dataset,
-            "method": self.method,
-            "parameters": self.parameters,
-            "probe": self.probe,
-        }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_of(
+            {
+                "dataset": self.dataset,
+                "method": self.method,
+                "parameters": self.parameters,
+                "probe": self.probe,
+            }
+        )
+
+    def varied(self, variant: str, **changes: Any) -> Recipe:
+        """The same recipe with some parameters changed, under a name that says so.
+
+        >>> read("income").varied("K = 2", n_projectors=2).variant
+        'K = 2'
+        """
+        return replace(self, variant=variant, parameters={**self.parameters, **changes})
+
+    def shortened(self, scale: float) -> Recipe:
+        """The same recipe with a share of its epochs, for a quick look.
+
+        >>> read("income").shortened(0.1).parameters["epochs"]
+        10
+        """
+
+        def shorter(settings: dict[str, Any]) -> dict[str, Any]:
+            if scale == 1 or "epochs" not in settings:
+                return settings
+            return {**settings, "epochs": max(1, round(scale * settings["epochs"]))}
+
+        return replace(
+            self,
+            parameters=shorter(self.parameters),
+            probe=shorter(self.probe),
+            finetuning=shorter(self.finetuning),
+        )
 
     def estimator(self, device: str, seed: int) -> Any:
         """The estimator this recipe describes. A recipe's precision is meant for GPUs."""
@@ -67,6 +99,15 @@ class Recipe:
         if resolve_device(device).type == "cpu":
             made.set_params(precision="32")
         return made
+
+
+def hash_of(content: dict[str, Any]) -> str:
+    """A short name for settings.
+
+    >>> hash_of({"a": 1, "b": 2}) == hash_of({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def config_folder() -> Path:

@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from aleator.benchmark.cells import Cell, key_of, run_safely
+from aleator.benchmark import cells as one
+from aleator.benchmark.cells import Cell, key_of, merged
+
+Line = dict[str, Any]
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[Line]:
     """The lines of a results file; one that an interruption cut short is left out, with a warning.
 
     >>> read_lines(Path("nowhere.jsonl"))
@@ -29,10 +32,15 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def unfinished(cells: Iterable[Cell], lines: Iterable[dict[str, Any]]) -> list[Cell]:
-    """The cells of which a line is missing; a failed one counts as missing."""
-    done = {key_of(line) for line in lines if "error" not in line}
-    return [cell for cell in cells if not cell.keys <= done]
+def lines_of(cells: Iterable[Cell], lines: Iterable[Line]) -> list[Line]:
+    """The finished lines of some cells, each with the cell's own name for its variant.
+
+    >>> lines_of([], [{"dataset": "har"}])
+    []
+    """
+    found = {key_of(line): line for line in lines if "error" not in line}
+    wanted = {key: cell.recipe.variant for cell in cells for key in sorted(cell.keys, key=str)}
+    return [{**found[key], "variant": variant} for key, variant in wanted.items() if key in found]
 
 
 def run(
@@ -41,34 +49,35 @@ def run(
     *,
     data: str | None = None,
     device: str = "auto",
-    jobs: int = 1,
+    jobs: int | None = None,
     say: Callable[[str], None] = lambda text: None,
-) -> list[dict[str, Any]]:
-    """Run what is unfinished and append its lines to `out`; returns all lines of these cells.
+) -> list[Line]:
+    """Run what is unfinished and append its lines to `out`; returns the lines of what failed.
 
-    `jobs` cells run at a time, through joblib, so that its Dask and Ray backends can spread them
-    over a cluster: wrap the call in `joblib.parallel_config(backend="dask")`.
+    `jobs` cells run at a time, through joblib; None leaves it to joblib, so that inside
+    `joblib.parallel_config(backend="dask")` or `"ray"` a cluster does the work.
     """
     from joblib import Parallel, delayed
 
-    before = read_lines(out)
-    todo = unfinished(cells, before)
-    say(f"{len(cells)} cells, {len(cells) - len(todo)} finished before, {len(todo)} to run")
-    tasks = (delayed(run_safely)(cell, data, device) for cell in todo)
+    done = {key_of(line) for line in read_lines(out) if "error" not in line}
+    todo = sorted(merged(cells, done), key=lambda cell: -cell.cost)
+    lines = len(set().union(*(cell.keys for cell in cells)))
+    left = sum(len(cell.protocols) for cell in todo)
+    say(f"{lines} results, {lines - left} there already, {left} to come from {len(todo)} runs")
+    tasks = (delayed(one.run)(cell, data, device) for cell in todo)
     out.parent.mkdir(parents=True, exist_ok=True)
     _end_cut_line(out)
-    made = []
+    failed = []
     with open(out, "a", encoding="utf-8") as file:
-        for lines in Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks):
-            for line in lines:
+        made = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+        for count, lines_made in enumerate(made, start=1):
+            for line in lines_made:
                 file.write(json.dumps(line) + "\n")
-                made.append(line)
-                say(_spoken(line))
+                say(f"[{count}/{len(todo)}] {_spoken(line)}")
+            failed += [line for line in lines_made if "error" in line]
             file.flush()
             os.fsync(file.fileno())
-    wanted = set().union(*(cell.keys for cell in cells)) if cells else set()
-    finished = [line for line in before if key_of(line) in wanted and "error" not in line]
-    return finished + made
+    return failed
 
 
 def _end_cut_line(out: Path) -> None:
@@ -78,8 +87,10 @@ def _end_cut_line(out: Path) -> None:
             file.write(b"\n")
 
 
-def _spoken(line: dict[str, Any]) -> str:
-    where = f"{line['dataset']} {line['method']} seed {line['seed']}"
+def _spoken(line: Line) -> str:
+    variant = f", {line['variant']}" if line["variant"] else ""
+    where = f"{line['dataset']} {line['method']}{variant}, seed {line['seed']}, {line['protocol']}"
     if "error" in line:
         return f"{where}: failed, {line['error']}"
-    return f"{where} {line['protocol']}: accuracy {line['metrics']['accuracy']:.4f}"
+    name, value = next(iter(line["metrics"].items()))
+    return f"{where}: {name.replace('_', ' ')} {value:.4f}"

@@ -1,151 +1,139 @@
-"""Tables of results, made from lines and never typed: Markdown and LaTeX."""
+"""Tables of results, made from values and never typed: Markdown and LaTeX."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
-from typing import Any
 
 from scipy import stats
 
-from aleator.benchmark import paper
-from aleator.benchmark.recipes import METHODS
-
-# These see labels while they train, so they are shown but never marked as the best.
-_SUPERVISED = ("logreg", "supervised")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Per cent, one value a seed."""
-
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Mean over seeds."""
-        return fmean(self.values)
-
-    def spoken(self, plus_minus: str = "±") -> str:
-        """Mean ± standard deviation.
-
-        >>> Cell((80.0, 82.0)).spoken()
-        '81.0 ± 1.4'
-        """
-        if len(self.values) == 1:
-            return f"{self.mean:.1f}"
-        return f"{self.mean:.1f} {plus_minus} {stdev(self.values):.1f}"
+Known = tuple[float, float | None]  # the paper's mean, and its deviation if it gives one
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The best method of a column and its runner-up, with Welch's test between them."""
+    """The best row of a column and its runner-up, with Welch's test between them."""
 
     best: str
     runner_up: str
-    p_value: float
+    p_value: float | None
 
 
-class AccuracyTable:
-    """Methods by data sets, the paper's figure beside ours, under one protocol.
+@dataclass
+class Table:
+    """Rows by columns, one value a seed in each place; the paper's figure in brackets.
 
-    >>> line = {"dataset": "har", "method": "lfr", "protocol": "paper", "epochs_scale": 1.0,
-    ...         "metrics": {"accuracy": 0.93}}
-    >>> print(AccuracyTable([line], "paper").markdown())
-    | | har |
+    The best of a column is set in bold; rows that are `apart` are shown but do not compete.
+
+    >>> table = Table("method")
+    >>> table.add("LFR", "HAR", 93.0)
+    >>> table.known["LFR", "HAR"] = (93.1, 0.5)
+    >>> print(table.markdown())
+    | method | HAR |
     | --- | --- |
     | LFR | **93.0** (93.1 ± 0.5) |
     """
 
-    def __init__(self, lines: Iterable[dict[str, Any]], protocol: str) -> None:
-        values: dict[tuple[str, str], list[float]] = {}
-        self.quick = False
-        for line in lines:
-            # A classifier has one protocol, its own; it stands in every table.
-            fits = line.get("protocol") == protocol or line["method"] in _SUPERVISED
-            if "error" in line or not fits:
-                continue
-            self.quick |= line["epochs_scale"] != 1
-            key = line["method"], line["dataset"]
-            values.setdefault(key, []).append(100 * line["metrics"]["accuracy"])
-        self.cells = {key: Cell(tuple(found)) for key, found in values.items()}
-        self.datasets = [d for d in _datasets(self.cells)]
-        self.methods = [m for m in METHODS if any(m == method for method, _ in self.cells)]
+    corner: str
+    apart: tuple[str, ...] = ()
+    lower_is_better: bool = False
+    digits: int = 1
+    known: dict[tuple[str, str], Known] = field(default_factory=dict)
+    values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
-    def comparison(self, dataset: str) -> Comparison | None:
-        """A data set's best self-supervised method against the next; None without a next."""
-        ranked = sorted(
-            (m for m, d in self.cells if d == dataset and m not in _SUPERVISED),
-            key=lambda method: -self.cells[method, dataset].mean,
-        )
+    def add(self, row: str, column: str, value: float) -> None:
+        """One seed's value."""
+        self.values.setdefault((row, column), []).append(value)
+
+    @property
+    def rows(self) -> list[str]:
+        """In the order in which they were added."""
+        return list(dict.fromkeys(row for row, _ in self.values))
+
+    @property
+    def columns(self) -> list[str]:
+        """In the order in which they were added."""
+        return list(dict.fromkeys(column for _, column in self.values))
+
+    def ranked(self, column: str) -> list[str]:
+        """The rows that compete in a column, the best first."""
+        sign = 1 if self.lower_is_better else -1
+        own = [r for r, c in self.values if c == column and r not in self.apart]
+        return sorted(own, key=lambda row: sign * fmean(self.values[row, column]))
+
+    def comparison(self, column: str) -> Comparison | None:
+        """A column's best against the next; None without a next."""
+        ranked = self.ranked(column)
         if len(ranked) < 2:
             return None
-        first, second = (self.cells[method, dataset].values for method in ranked[:2])
-        p_value = float("nan")
-        if min(len(first), len(second)) > 1:
+        first, second = (self.values[row, column] for row in ranked[:2])
+        p_value = None
+        if min(len(first), len(second)) > 1 and (stdev(first) or stdev(second)):
             p_value = float(stats.ttest_ind(first, second, equal_var=False).pvalue)
         return Comparison(ranked[0], ranked[1], p_value)
 
     def markdown(self) -> str:
         """For a README."""
-        lines = [_row(["", *self.datasets]), _row(["---"] * (1 + len(self.datasets)))]
-        lines += [_row(cells) for cells in self._rows("**{}**", "±")]
-        return "\n".join(lines + self._remarks())
+        lines = [_row([self.corner, *self.columns]), _row(["---"] * (1 + len(self.columns)))]
+        lines += [_row(cells) for cells in self._cells("**{}**", "±")]
+        notes = self._notes()
+        return "\n".join([*lines, *(["", *(f"- {note}" for note in notes)] if notes else [])])
 
     def latex(self) -> str:
         """For a paper (with booktabs)."""
         lines = [
-            rf"\begin{{tabular}}{{l{'c' * len(self.datasets)}}}",
+            rf"\begin{{tabular}}{{l{'c' * len(self.columns)}}}",
             r"\toprule",
-            rf" & {' & '.join(self.datasets)} \\",
+            rf"{self.corner} & {' & '.join(self.columns)} \\",
             r"\midrule",
-            *(rf"{' & '.join(cells)} \\" for cells in self._rows(r"\textbf{{{}}}", r"$\pm$")),
+            *(rf"{' & '.join(cells)} \\" for cells in self._cells(r"\textbf{{{}}}", r"$\pm$")),
             r"\bottomrule",
             r"\end{tabular}",
         ]
-        return "\n".join(lines + [f"% {remark}" for remark in self._remarks() if remark])
+        return "\n".join([*lines, *(f"% {note}" for note in self._notes())])
 
-    def _rows(self, bold: str, plus_minus: str) -> list[list[str]]:
-        best = {}
-        for dataset in self.datasets:
-            own = [m for m, d in self.cells if d == dataset and m not in _SUPERVISED]
-            if own:
-                best[dataset] = max(own, key=lambda method: self.cells[method, dataset].mean)
-        rows = []
-        for method in self.methods:
-            row = [METHODS[method]]
-            for dataset in self.datasets:
-                cell = self.cells.get((method, dataset))
-                text = "–" if cell is None else cell.spoken(plus_minus)
-                if best.get(dataset) == method:
-                    text = bold.format(text)
-                known = paper.ACCURACY.get(dataset, {}).get(method)
-                row.append(text + (f" ({_of_paper(known, plus_minus)})" if known else ""))
-            rows.append(row)
-        return rows
+    def _cells(self, bold: str, plus_minus: str) -> list[list[str]]:
+        best = {column: self._best(column) for column in self.columns}
+        return [
+            [row, *(self._cell(row, c, bold if row in best[c] else "{}", plus_minus)
+                    for c in self.columns)]
+            for row in self.rows
+        ]  # fmt: skip
 
-    def _remarks(self) -> list[str]:
-        remarks = [
-            f"{dataset}: {METHODS[found.best]} against {METHODS[found.runner_up]}, "
-            f"Welch's test p = {found.p_value:.2g}"
-            for dataset in self.datasets
-            if (found := self.comparison(dataset)) is not None
+    def _best(self, column: str) -> list[str]:
+        """The first of a column, and those that are exactly as good."""
+        ranked = self.ranked(column)
+        return [
+            row
+            for row in ranked
+            if fmean(self.values[row, column]) == fmean(self.values[ranked[0], column])
         ]
-        if self.quick:
-            remarks.append("A quick look: trained for fewer epochs than the recipes say.")
-        return ["", *remarks] if remarks else []
 
+    def _cell(self, row: str, column: str, style: str, plus_minus: str) -> str:
+        values = self.values.get((row, column))
+        text = style.format(self._spoken(values, plus_minus)) if values else "–"
+        if known := self.known.get((row, column)):
+            mean, deviation = known
+            spread = "" if deviation is None else f" {plus_minus} {deviation:.{self.digits}f}"
+            text += f" ({mean:.{self.digits}f}{spread})"
+        return text
 
-def _datasets(cells: Iterable[tuple[str, str]]) -> Sequence[str]:
-    present = {dataset for _, dataset in cells}
-    known = [dataset for dataset in paper.ACCURACY if dataset in present]
-    return known + sorted(present - set(known))
+    def _spoken(self, values: Sequence[float], plus_minus: str) -> str:
+        mean = f"{fmean(values):.{self.digits}f}"
+        if len(values) == 1:
+            return mean
+        return f"{mean} {plus_minus} {stdev(values):.{self.digits}f}"
 
-
-def _of_paper(known: tuple[float, float | None], plus_minus: str) -> str:
-    mean, deviation = known
-    return f"{mean:.1f}" if deviation is None else f"{mean:.1f} {plus_minus} {deviation:.1f}"
+    def _notes(self) -> list[str]:
+        compared = [
+            f"{column}: {found.best} against {found.runner_up}, Welch's test "
+            f"p = {found.p_value:.2g}"
+            for column in self.columns
+            if (found := self.comparison(column)) is not None and found.p_value is not None
+        ]
+        return compared + self.remarks
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,0 +1,181 @@
+"""What do random projectors look at?  The appendix's picture: `aleator bench neighbours`.
+
+Many projectors are drawn as the data set's LFR recipe draws them; the pair that is most alike and
+the pair that is most different under LFR's own similarity are kept, and each shows the training
+images nearest to a query. Nothing is trained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import aleator
+from aleator.benchmark import plots, recipes
+from aleator.benchmark.cells import loaded
+from aleator.benchmark.provenance import commit, device_name
+from aleator.benchmark.recipes import Recipe
+from aleator.benchmark.runner import read_lines
+from aleator.diversity import projector_kernel
+from aleator.networks.registry import build_projector
+from aleator.projectors import draw
+from aleator.training.devices import resolve_device, seeded
+from aleator.training.embedding import embed
+
+NEIGHBOURS = "neighbours"
+_CANDIDATES, _LOOKED_AT, _NEAREST = 100, 256, 5
+_QUERIES, _SHOWN = 50, 2
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two projectors: how similar, and which rows each finds nearest to every query."""
+
+    similarity: float
+    nearest: np.ndarray  # 2 × queries × neighbours
+
+    @property
+    def shared(self) -> float:
+        """Share of the neighbours that both find."""
+        first, second = self.nearest
+        common = [len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]
+        return float(np.mean(common)) / first.shape[1]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The most diverse and the most similar pair, for the same queries."""
+
+    queries: np.ndarray
+    diverse: Pair
+    similar: Pair
+
+
+def look(recipe: Recipe, images: np.ndarray, seed: int, device: str = "auto") -> Look:
+    """Draw projectors, find the two pairs and the nearest neighbours of random queries.
+
+    >>> images = np.random.default_rng(0).random((60, 3, 16, 16), dtype=np.float32)
+    >>> found = look(recipes.read("cifar10"), images, seed=0, device="cpu")
+    >>> found.diverse.similarity < found.similar.similarity
+    True
+    """
+    settings = recipe.parameters
+    shape, width = images.shape[1:], settings["embedding_dim"]
+    with seeded(seed, torch.device("cpu")):
+        candidates = draw(
+            lambda: build_projector(
+                settings["projector"], "image", shape, width, settings["encoder"]
+            ),
+            _CANDIDATES,
+            settings.get("projector_init", "default"),
+            settings.get("weight_dropout", 0.0),
+        )
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(images))
+    place = resolve_device(device)
+    outputs = [embed(one, images[order[:_LOOKED_AT]], place, "32") for one in candidates]
+    kernel = projector_kernel(torch.from_numpy(np.stack(outputs))).numpy()
+    queries = order[-min(_QUERIES, len(order)) :]
+    apart = ~np.eye(len(kernel), dtype=bool)
+
+    def pair(best: float) -> Pair:
+        at = np.argwhere((kernel == best) & apart)[0]
+        found = [_nearest(embed(candidates[k], images, place, "32"), queries) for k in at]
+        return Pair(float(best), np.stack(found))
+
+    return Look(queries, pair(kernel[apart].min()), pair(kernel[apart].max()))
+
+
+def _nearest(embedding: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """The rows of the largest cosine with each query, itself left out."""
+    rows = embedding / np.linalg.norm(embedding, axis=1, keepdims=True).clip(1e-12)
+    cosine = rows[queries] @ rows.T
+    cosine[np.arange(len(queries)), queries] = -np.inf
+    return np.argsort(-cosine, axis=1, kind="stable")[:, :_NEAREST]
+
+
+def run(
+    datasets: Sequence[str], out: Path, file: Path, *,
+    data: str | None, small: bool, seeds: Sequence[int], device: str,
+) -> str:  # fmt: skip
+    """Look at each data set once a seed, write lines and pictures; returns the table."""
+    table = ["| | similarity, diverse pair | neighbours both find | similar pair | both find |",
+             "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    lines = read_lines(file)
+    out.mkdir(parents=True, exist_ok=True)
+    for dataset in datasets:
+        recipe = recipes.read(dataset)
+        if recipe.parameters["modality"] != "image":
+            raise ValueError(f"neighbours are shown as images; {dataset} has none")
+        for seed in seeds:
+            line = next((one for one in lines if _same(one, recipe, seed, small)), None)
+            if line is None:
+                split, checksum = loaded(dataset, data, small)
+                found = look(recipe, split.X_train, seed, device)
+                line = _line(recipe, seed, small, checksum, device, found)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with open(file, "a", encoding="utf-8") as lines_file:
+                    lines_file.write(json.dumps(line) + "\n")
+                _draw(found, split.X_train, dataset, small, out / f"neighbours-{dataset}-{seed}")
+            m = line["metrics"]
+            cells = [m["similarity_diverse"], m["shared_diverse"], m["similarity_similar"],
+                     m["shared_similar"]]  # fmt: skip
+            table.append(f"| {dataset}, seed {seed} | {' | '.join(f'{v:.3f}' for v in cells)} |")
+    text = "\n".join(table)
+    (out / "neighbours.md").write_text(
+        f"# Nearest neighbours under pairs of random projectors\n\n{text}\n", encoding="utf-8"
+    )
+    return text
+
+
+def _same(line: dict[str, Any], recipe: Recipe, seed: int, small: bool) -> bool:
+    wanted = (recipe.dataset, NEIGHBOURS, recipe.config_hash, seed, small)
+    return wanted == tuple(
+        line.get(k) for k in ("dataset", "protocol", "config_hash", "seed", "small")
+    )
+
+
+def _line(
+    recipe: Recipe, seed: int, small: bool, checksum: str, device: str, found: Look
+) -> dict[str, Any]:
+    return {
+        "dataset": recipe.dataset,
+        "method": recipe.method,
+        "config_hash": recipe.config_hash,
+        "seed": seed,
+        "protocol": NEIGHBOURS,
+        "epochs_scale": 1.0,
+        "small": small,
+        "variant": None,
+        "dataset_sha256": checksum,
+        "version": aleator.__version__,
+        "commit": commit(),
+        "device": device_name(device),
+        "metrics": {
+            "similarity_diverse": round(found.diverse.similarity, 5),
+            "shared_diverse": round(found.diverse.shared, 5),
+            "similarity_similar": round(found.similar.similarity, 5),
+            "shared_similar": round(found.similar.shared, 5),
+        },
+        "seconds": 0.0,
+    }
+
+
+def _draw(found: Look, images: np.ndarray, dataset: str, small: bool, stem: Path) -> None:
+    note = "small generated data" if small else ""
+    for at, query in enumerate(found.queries[:_SHOWN]):
+        rows = {
+            f"{name} {one + 1}": [images[query], *images[pair.nearest[one, at]]]
+            for name, pair in (("diverse", found.diverse), ("similar", found.similar))
+            for one in (0, 1)
+        }
+        title = f"A query (left) and its nearest images, {dataset}"
+        figure = plots.pictures(rows, title=title, note=note)
+        for kind in ("svg", "png"):
+            plots.save(figure, stem.with_name(f"{stem.name}-{at + 1}.{kind}"))

@@ -1,0 +1,149 @@
+"""What a study shows: its tables (Markdown, LaTeX) and figures (SVG, PNG), made from lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from aleator.benchmark import paper, plots
+from aleator.benchmark.datasets import SOURCES
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
+from aleator.benchmark.recipes import METHODS
+from aleator.benchmark.studies import CLASSIFIERS, Study
+from aleator.benchmark.tables import Table
+
+Line = dict[str, Any]
+
+SHORT = {
+    "har": "HAR", "epilepsy": "Epilepsy", "mimic3": "MIMIC-III", "physionet2012": "PhysioNet 2012",
+    "income": "Income", "theorem": "Theorem", "hepmass": "HEPMASS", "kvasir": "Kvasir",
+    "kvasir-v1": "Kvasir v1", "cifar10": "CIFAR-10",
+}  # fmt: skip
+
+
+def write(study: Study, lines: Sequence[Line], tables: Path, figures: Path) -> str:
+    """Write a study's tables and figures into two folders; returns the table for the terminal."""
+    table = table_of(study, lines)
+    tables.mkdir(parents=True, exist_ok=True)
+    (tables / f"{study.name}.md").write_text(
+        f"# {study.title}\n\n{table.markdown()}\n", encoding="utf-8"
+    )
+    (tables / f"{study.name}.tex").write_text(table.latex() + "\n", encoding="utf-8")
+    for name, figure in _figures(study, lines):
+        figures.mkdir(parents=True, exist_ok=True)
+        for kind in ("svg", "png"):
+            plots.save(figure, figures / f"{name}.{kind}")
+    return table.markdown()
+
+
+def table_of(study: Study, lines: Sequence[Line]) -> Table:
+    """A study's table: methods by data sets, or variants by data sets and methods."""
+    timed = TIMED in study.protocols
+    table = Table(
+        study.axis or "method",
+        apart=tuple(METHODS[method] for method in CLASSIFIERS),
+        lower_is_better=timed,
+        digits=2 if timed else 1,
+    )
+    for line in _in_order(lines):
+        if study.vary:
+            _add_variant(table, study, line)
+        elif study.name == "transfer":
+            _add_pair(table, line)
+        else:
+            _add_method(table, line)
+    table.remarks += _remarks(lines)
+    return table
+
+
+def score(line: Line) -> float:
+    """What a data set is judged by, in per cent.
+
+    >>> score({"dataset": "mimic3", "metrics": {"accuracy": 0.5, "kappa": 0.4}})
+    40.0
+    """
+    return 100 * line["metrics"][paper.METRIC.get(line["dataset"], "accuracy")]
+
+
+def _add_method(table: Table, line: Line) -> None:
+    row, column, protocol = METHODS[line["method"]], _short(line["dataset"]), line["protocol"]
+    if protocol == TIMED:
+        table.add(row, f"{column}, an epoch", line["metrics"]["seconds_per_epoch"])
+        table.add(row, f"{column}, all epochs", line["seconds"])
+        return
+    known = (paper.FINETUNED if protocol == FINETUNED else paper.ACCURACY).get(line["dataset"], {})
+    if protocol == STANDARDISED:
+        table.add(row, f"{column}, standardised", score(line))
+        return
+    table.add(row, column, score(line))
+    if line["method"] in known:
+        table.known[row, column] = known[line["method"]]
+
+
+def _add_pair(table: Table, line: Line) -> None:
+    pair = line["dataset"][-1] + line["protocol"][-1]
+    row, column = METHODS[line["method"]], f"{pair[0].upper()} → {pair[1].upper()}"
+    table.add(row, column, score(line))
+    if line["method"] in paper.TRANSFER:
+        table.known[row, column] = paper.TRANSFER[line["method"]][paper.PAIRS.index(pair)], None
+
+
+def _add_variant(table: Table, study: Study, line: Line) -> None:
+    method = "" if len(study.methods) == 1 else f" {METHODS[line['method']]}"
+    column = _short(line["dataset"]) + method
+    if line["protocol"] == STANDARDISED:
+        column += ", standardised"
+    table.add(line["variant"], column, score(line))
+    known = paper.ABLATIONS.get(study.name, {}).get(line["variant"])
+    if known and line["dataset"] == "kvasir" and line["protocol"] == PAPER:
+        table.known[line["variant"], column] = known
+
+
+def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
+    """One figure a data set; a name for its file and the figure."""
+    if not lines or not (study.vary or TIMED in study.protocols):
+        return
+    quick = "; ".join(_remarks(lines))
+    for dataset in dict.fromkeys(line["dataset"] for line in _in_order(lines)):
+        own = [line for line in _in_order(lines) if line["dataset"] == dataset]
+        title = f"{study.title}, {_short(dataset)}"
+        if TIMED in study.protocols:
+            bars: dict[str, list[float]] = {}
+            for line in own:
+                bars.setdefault(METHODS[line["method"]], []).append(line["seconds"])
+            figure = plots.bars(bars, title=title, axis="seconds of training", note=quick)
+        else:
+            curves: dict[tuple[str, str], dict[str, list[float]]] = {}
+            for line in own:
+                curve = curves.setdefault((METHODS[line["method"]], line["protocol"]), {})
+                curve.setdefault(line["variant"], []).append(score(line))
+            what = paper.METRIC.get(dataset, "accuracy")
+            figure = plots.curves(
+                curves, title=title, x_axis=study.axis or "", y_axis=f"{what}, %", note=quick
+            )
+        yield f"{study.name}-{dataset}", figure
+
+
+def _in_order(lines: Sequence[Line]) -> list[Line]:
+    """Data sets as the paper has them, methods as tables have them, variants as they came."""
+    methods, names = list(METHODS), list(SOURCES)
+    return sorted(
+        lines, key=lambda line: (methods.index(line["method"]), names.index(line["dataset"]))
+    )
+
+
+def _remarks(lines: Sequence[Line]) -> list[str]:
+    """What a reader must know before comparing with anything else."""
+    remarks = []
+    if any(line["small"] for line in lines):
+        remarks.append("Small generated data: a test of the program, not of the methods")
+    scales = sorted({line["epochs_scale"] for line in lines} - {1.0})
+    if scales:
+        shares = ", ".join(f"{100 * scale:g} %" for scale in scales)
+        remarks.append(f"A quick look: trained for {shares} of the recipes' epochs")
+    return remarks
+
+
+def _short(dataset: str) -> str:
+    return SHORT.get(dataset, SOURCES[dataset].title)

@@ -1,0 +1,130 @@
+"""Tables and figures, from lines."""
+
+import pytest
+from scipy import stats
+
+from aleator.benchmark import paper, plots, presentation
+from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.tables import Table
+
+
+def line(method, score, dataset="har", protocol="paper", scale=1.0, variant=None, **extra):
+    return {"dataset": dataset, "method": method, "protocol": protocol, "epochs_scale": scale,
+            "small": False, "variant": variant, "seed": 0, "epochs": 200, "seconds": 2.0,
+            "metrics": {"accuracy": score, "kappa": score / 2}, **extra}  # fmt: skip
+
+
+SCORES = {"lfr": [0.94, 0.95, 0.93], "supervised": [0.99], "dacl": [0.90, 0.91, 0.92]}
+LINES = [line(method, score) for method, scores in SCORES.items() for score in scores]
+
+
+class TestTable:
+    def test_markdown(self):
+        text = presentation.table_of(STUDIES["table1"], LINES).markdown()
+        assert text.splitlines() == [
+            "| method | HAR |",
+            "| --- | --- |",
+            "| Supervised | 99.0 (96.0 ± 0.6) |",
+            "| DACL | 91.0 ± 1.0 (90.7 ± 0.4) |",
+            "| LFR | **94.0 ± 1.0** (93.1 ± 0.5) |",
+            "",
+            "- HAR: LFR against DACL, Welch's test p = 0.021",
+        ]
+        p = stats.ttest_ind([94, 95, 93], [90, 91, 92], equal_var=False).pvalue
+        assert round(p, 3) == 0.021
+
+    def test_latex(self):
+        text = presentation.table_of(STUDIES["table1"], LINES).latex()
+        assert r"LFR & \textbf{94.0 $\pm$ 1.0} (93.1 $\pm$ 0.5) \\" in text
+        assert text.startswith(r"\begin{tabular}{lc}")
+        assert text.count(r"\\") == 4
+
+    def test_both_protocols_stand_side_by_side(self):
+        lines = [line("lfr", 0.9), line("lfr", 0.5, protocol="standardised")]
+        table = presentation.table_of(STUDIES["table1"], lines)
+        assert table.columns == ["HAR", "HAR, standardised"]
+        assert table.values["LFR", "HAR, standardised"] == [50.0]
+        assert ("LFR", "HAR, standardised") not in table.known
+
+    def test_the_shortest_time_is_the_best(self):
+        table = Table("method", lower_is_better=True)
+        table.add("slow", "s", 2.0)
+        table.add("fast", "s", 1.0)
+        assert table.ranked("s") == ["fast", "slow"]
+        assert table.comparison("s").p_value is None
+
+    def test_version_1_of_kvasir_never_stands_beside_the_papers_figure(self):
+        lines = [line("lfr", 0.7, dataset="kvasir-v1"), line("lfr", 0.7, dataset="kvasir")]
+        table = presentation.table_of(STUDIES["table1"], lines)
+        assert table.known == {("LFR", "Kvasir"): (74.9, 0.6)}
+
+    def test_fine_tuning_has_its_own_figures(self):
+        table = presentation.table_of(STUDIES["finetune"], [line("lfr", 0.9, protocol="finetuned")])
+        assert table.known == {("LFR", "HAR"): (94.7, 1.4)}
+
+    def test_kappa_where_the_paper_has_it(self):
+        table = presentation.table_of(STUDIES["table1"], [line("lfr", 0.8, dataset="mimic3")])
+        assert table.values["LFR", "MIMIC-III"] == [40.0]
+
+    def test_pairs_of_domains(self):
+        lines = [line("lfr", 0.9, dataset="fault-a", protocol="transfer to fault-c")]
+        table = presentation.table_of(STUDIES["transfer"], lines)
+        assert table.values == {("LFR", "A → C"): [90.0]}
+        assert table.known == {("LFR", "A → C"): (81.63, None)}
+
+    def test_variants_are_rows(self):
+        lines = [line("lfr", s, "kvasir", variant=v) for v, s in (("bbt", 0.7), ("infonce", 0.6))]
+        table = presentation.table_of(STUDIES["loss"], lines)
+        assert table.rows == ["bbt", "infonce"]
+        assert table.known["bbt", "Kvasir"] == (74.9, 0.6)
+
+    def test_a_quick_look_says_so_everywhere(self):
+        table = presentation.table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
+        for text in (table.markdown(), table.latex()):
+            assert "A quick look: trained for 10 % of the recipes' epochs" in text
+
+
+class TestFigures:
+    def test_each_data_set_has_one(self, tmp_path):
+        lines = [
+            line("stab", 0.8 + k / 100, dataset, protocol, variant=str(k))
+            for dataset in ("income", "theorem")
+            for protocol in ("paper", "standardised")
+            for k in range(3)
+        ]
+        presentation.write(STUDIES["stab-dropout"], lines, tmp_path, tmp_path)
+        assert {p.name for p in tmp_path.iterdir()} == {
+            f"stab-dropout{rest}" for rest in (".md", ".tex", "-income.svg", "-income.png",
+                                               "-theorem.svg", "-theorem.png")
+        }  # fmt: skip
+
+    def test_curves_show_means_and_name_both_protocols(self):
+        values = {("LFR", "paper"): {"2": [1.0, 3.0], "4": [5.0]},
+                  ("LFR", "standardised"): {"4": [7.0]}}  # fmt: skip
+        axes = plots.curves(values, title="t", x_axis="x", y_axis="y", note="n").axes[0]
+        first, second = (bars.lines[0] for bars in axes.containers)
+        assert list(first.get_ydata()) == [2.0, 5.0]
+        assert list(second.get_xdata()) == [1]
+        assert [t.get_text() for t in axes.get_legend().get_texts()] == [
+            "LFR, paper", "LFR, standardised"]  # fmt: skip
+
+    def test_seconds_are_bars(self, tmp_path):
+        lines = [
+            line("lfr", 0, protocol="timed", metrics={"seconds_per_epoch": 0.1}),
+            line("dacl", 0, protocol="timed", metrics={"seconds_per_epoch": 0.2}),
+        ]
+        text = presentation.write(STUDIES["efficiency"], lines, tmp_path, tmp_path)
+        assert "| LFR | **0.10** |" in text
+        assert (tmp_path / "efficiency-har.svg").exists()
+
+
+def test_the_papers_figures_are_complete():
+    """Transcribed tables have the shape of the paper's."""
+    assert {name: len(cells) for name, cells in paper.ACCURACY.items()} == {
+        "har": 10, "epilepsy": 10, "mimic3": 10, "income": 10, "theorem": 10, "hepmass": 9,
+        "kvasir": 8, "cifar10": 8,
+    }  # fmt: skip
+    averages = {"supervised": 64.04, "random": 75.05, "tstcc": 67.83, "lfr": 82.16}
+    for method, values in paper.TRANSFER.items():
+        assert len(values) == len(paper.PAIRS) == 12
+        assert sum(values) / 12 == pytest.approx(averages[method], abs=0.02)
