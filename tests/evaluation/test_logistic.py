@@ -140,7 +140,7 @@ class TestMinimum:
         def valley(x):
             return (curvature * (x - target).square()).sum() / 2, curvature * (x - target)
 
-        found = minimum(valley, torch.zeros_like(target), steps=500, tolerance=1e-10)
+        found = minimum(valley, torch.zeros_like(target), steps=1000, tolerance=1e-10)
         assert torch.allclose(found, target, atol=1e-5)
 
     def test_a_curvature_far_above_one_is_met_by_shorter_steps(self):
