@@ -6,7 +6,7 @@ import joblib
 import pytest
 
 from aleator import cli
-from aleator.benchmark import cells, datasets, protocols, recipes, runner
+from aleator.benchmark import cells, datasets, neighbours, protocols, recipes, runner
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
 from aleator.benchmark.studies import STUDIES
@@ -191,7 +191,8 @@ class TestCommand:
         assert self.bench(tmp_path, *command) == 0
         assert (figures / "stab-dropout-theorem.svg").read_bytes() == svg
 
-    def test_neighbours(self, tmp_path, capsys):
+    def test_neighbours(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(neighbours, "_CANDIDATES", 8)
         command = ("neighbours", "--small")
         assert self.bench(tmp_path, *command) == 0
         out = capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 from aleator.benchmark import neighbours, presentation, runner
@@ -89,8 +90,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{_look(options, out)}")
     if failed:
         _say(f"\n{len(failed)} results are missing; the same command tries them again:")
-        for line in failed:
-            _say(f"  {line['dataset']} {line['method']} {line['protocol']}: {line['error']}")
+        reasons = Counter((line["dataset"], line["error"]) for line in failed)
+        for (dataset, reason), count in reasons.items():
+            _say(f"  {dataset} ({count}): {reason}")
     return 1 if failed else 0
 
 

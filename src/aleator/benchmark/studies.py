@@ -60,7 +60,7 @@ class Study:
         '0.1'
         """
         cells = []
-        for dataset in datasets or self.datasets:
+        for dataset in self.datasets if datasets is None else datasets:
             for method in self.methods_on(dataset, methods):
                 recipe = recipes.read(dataset, method)
                 protocols = self._protocols_of(recipe)
