@@ -7,12 +7,13 @@ from sklearn import metrics as theirs
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 
-from aleator import LFR, RandomEncoder
+from aleator import DACL, LFR, SCARF, TSTCC, RandomEncoder, SimCLR, SimSiam
 from aleator.evaluation import (
     Evaluation,
     ProbeTraining,
     alpha_req,
     diagnose,
+    diagnose_model,
     fine_tune,
     lidar,
     linear_classifier,
@@ -204,6 +205,48 @@ class TestDiagnostics:
         assert "RankMe" in str(narrow)
         with_views = diagnose(rows, views=random.normal(size=(20, 4, 10)), device="cpu")
         assert "LiDAR" in str(with_views)
+
+    def test_parts_and_whole_agree(self, random):
+        rows = random.normal(size=(60, 8)) * np.arange(1, 9) + 1
+        whole = diagnose(rows, device="cpu")
+        assert whole.rank_me == rank_me(rows, "cpu")
+        assert whole.alpha_req == alpha_req(rows, "cpu")
+        np.testing.assert_allclose(whole.deviations, rows.std(0), rtol=1e-5)
+        wide = diagnose(rows.T, device="cpu")
+        assert wide.rank_me == pytest.approx(whole.rank_me, rel=1e-4)
+
+    @pytest.mark.parametrize(
+        ("method", "kind"),
+        [
+            (SimCLR, "table"), (SimSiam, "table"), (SCARF, "table"), (DACL, "table"),
+            (SimCLR, "series"), (DACL, "series"), (TSTCC, "series"),
+        ],
+    )  # fmt: skip
+    def test_an_estimator_that_compares_views_is_judged_in_them(
+        self, method, kind, table, series, monkeypatch
+    ):
+        X = table if kind == "table" else series
+        model = method(epochs=1, random_state=0, progress=False).fit(X)
+        seen = []
+        monkeypatch.setattr(
+            "aleator.evaluation.views.diagnose",
+            lambda rows, views, device: seen.append((rows, views)) or diagnose(rows, views, device),
+        )
+        found = diagnose_model(model, X, n_views=4, device="cpu")
+        assert 1 <= found.lidar <= model.embedding_dim_
+        ((rows, views),) = seen
+        assert views.shape == (len(X), 4, model.embedding_dim_)
+        np.testing.assert_array_equal(rows, model.transform(X))
+        assert not np.allclose(views[:, 1], views[:, 3])  # each is drawn anew
+        assert diagnose_model(model, X, n_views=4, device="cpu").lidar == found.lidar
+        if method is SCARF:  # one of its two views is the sample as it is
+            np.testing.assert_allclose(views[:, 0], rows, atol=1e-5)
+
+    def test_an_estimator_without_views_has_no_lidar(self, table):
+        model = RandomEncoder(embedding_dim=8, random_state=0).fit(table)
+        assert diagnose_model(model, table, device="cpu").lidar is None
+        with pytest.raises(ValueError, match="n_views"):
+            diagnose_model(model, table, n_views=1)
 
     def test_what_is_no_embedding_is_refused(self):
         with pytest.raises(ValueError, match="rows × dimensions"):

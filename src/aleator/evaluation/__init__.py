@@ -11,9 +11,11 @@ from aleator.evaluation.probes import (
 )
 from aleator.evaluation.results import Evaluation
 from aleator.evaluation.trained import ProbeTraining
+from aleator.evaluation.views import diagnose_model
 
 __all__ = [
-    "Diagnosis", "Evaluation", "ProbeTraining", "alpha_req", "diagnose", "fine_tune", "lidar",
+    "Diagnosis", "Evaluation", "ProbeTraining", "alpha_req", "diagnose", "diagnose_model",
+    "fine_tune", "lidar",
     "linear_classifier", "logistic_regression", "mlp_classifier", "nearest_neighbours", "rank_me",
     "ridge", "transfer",
 ]  # fmt: skip

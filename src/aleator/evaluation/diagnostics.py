@@ -14,8 +14,11 @@ import torch
 from torch import Tensor
 
 from aleator.training.devices import resolve_device
+from aleator.training.watch import LEAST_RANK, LEAST_SPREAD
 
 _TINY = 1e-7
+# An embedding that uses a smaller share of its dimensions is called narrow.
+_NARROW = 0.1
 
 
 def rank_me(embedding: np.ndarray, device: str = "auto") -> float:
@@ -24,9 +27,7 @@ def rank_me(embedding: np.ndarray, device: str = "auto") -> float:
     >>> round(rank_me(np.eye(4)), 3), round(rank_me(np.ones((5, 3))), 3)
     (4.0, 1.0)
     """
-    singular = torch.linalg.svdvals(_on(device, embedding))
-    share = singular / singular.sum().clamp_min(_TINY) + _TINY
-    return float(torch.exp(-(share * share.log()).sum()))
+    return _effective_rank(_singular_values(_on(device, embedding)))
 
 
 def alpha_req(embedding: np.ndarray, device: str = "auto") -> float:
@@ -41,14 +42,7 @@ def alpha_req(embedding: np.ndarray, device: str = "auto") -> float:
     1.2
     """
     rows = _on(device, embedding)
-    eigenvalues = torch.linalg.svdvals(rows - rows.mean(0)) ** 2
-    eigenvalues = eigenvalues[eigenvalues > _TINY * eigenvalues[0]]
-    if len(eigenvalues) < 3:
-        return float("nan")
-    order = torch.arange(1, len(eigenvalues) + 1, device=rows.device).double().log()
-    values = eigenvalues.double().log()
-    centred = order - order.mean()
-    return float(-(centred * (values - values.mean())).sum() / (centred**2).sum())
+    return _decay(_singular_values(rows - rows.mean(0)))
 
 
 def lidar(views: np.ndarray, device: str = "auto", ridge: float = 1e-4) -> float:
@@ -62,7 +56,7 @@ def lidar(views: np.ndarray, device: str = "auto", ridge: float = 1e-4) -> float
     >>> round(lidar(samples + 0.1 * random.normal(size=(500, 10, 8))))
     3
     """
-    rows = _on(device, views, axes=3).double()
+    rows = _on(device, views, axes=3)
     n, q, width = rows.shape
     means = rows.mean(1)
     between = means - means.mean(0)
@@ -71,9 +65,7 @@ def lidar(views: np.ndarray, device: str = "auto", ridge: float = 1e-4) -> float
     scatter = scatter + ridge * torch.eye(width, dtype=rows.dtype, device=rows.device)
     values, vectors = torch.linalg.eigh(scatter)
     whitened = between @ (vectors * values.rsqrt()) @ vectors.T
-    eigenvalues = torch.linalg.svdvals(whitened) ** 2 / max(1, n - 1)
-    share = eigenvalues / eigenvalues.sum().clamp_min(_TINY) + _TINY
-    return float(torch.exp(-(share * share.log()).sum()))
+    return _effective_rank(_singular_values(whitened).square())
 
 
 @dataclass(frozen=True)
@@ -113,28 +105,27 @@ def diagnose(
     healthy: 4 of 4 dimensions are in use
     """
     rows = _on(device, embedding)
-    rank, decay = rank_me(embedding, device), alpha_req(embedding, device)
     centred = rows - rows.mean(0)
-    deviations = centred.square().mean(0).sqrt()
-    spread = float(centred.square().sum().sqrt() / rows.square().sum().sqrt().clamp_min(_TINY))
-    centred_rank = rank_me(centred.cpu().numpy(), device) if spread > _TINY else 1.0
-    width = rows.shape[1]
-    collapsed = spread < 1e-4 or (centred_rank < 1.2 and width > 1)
-    if spread < 1e-4:
+    spectrum = _singular_values(centred)
+    spread = float(centred.norm() / rows.norm().clamp_min(_TINY))
+    rank, width = _effective_rank(spectrum), rows.shape[1]
+    collapsed = True
+    if spread < LEAST_SPREAD:
         verdict = "collapsed: every sample is mapped to nearly the same point"
-    elif collapsed:
+    elif rank < LEAST_RANK and width > 1:
         verdict = "collapsed: all samples lie on nearly one line"
-    elif centred_rank < 0.1 * min(width, len(rows) - 1):
-        verdict = f"narrow: about {centred_rank:.0f} of {width} dimensions are in use"
     else:
-        verdict = f"healthy: {centred_rank:.0f} of {width} dimensions are in use"
+        collapsed = False
+        narrow = rank < _NARROW * min(width, len(rows) - 1)
+        how = "narrow: about" if narrow else "healthy:"
+        verdict = f"{how} {rank:.0f} of {width} dimensions are in use"
     return Diagnosis(
         rows=len(rows),
         width=width,
-        rank_me=rank,
-        alpha_req=decay,
+        rank_me=_effective_rank(_singular_values(rows)),
+        alpha_req=_decay(spectrum),
         lidar=None if views is None else lidar(views, device),
-        deviations=deviations.cpu().numpy(),
+        deviations=centred.square().mean(0).sqrt().cpu().numpy(),
         collapsed=collapsed,
         verdict=verdict,
     )
@@ -147,4 +138,29 @@ def _on(device: str, values: np.ndarray, axes: int = 2) -> Tensor:
         raise ValueError(f"an embedding must be {wanted}; got an array of shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError("the embedding holds values that are not finite (NaN or infinity)")
-    return torch.from_numpy(array).to(resolve_device(device))
+    return torch.from_numpy(array).to(resolve_device(device)).double()
+
+
+def _singular_values(rows: Tensor) -> Tensor:
+    """The largest first: roots of the eigenvalues of the smaller of the two matrices of products.
+
+    That squares away half of the digits, of which double precision has enough.
+    """
+    products = rows.T @ rows if rows.shape[0] > rows.shape[1] else rows @ rows.T
+    return torch.linalg.eigvalsh(products).clamp_min(0).sqrt().flip(0)
+
+
+def _effective_rank(values: Tensor) -> float:
+    """The exponential of the entropy of values taken as shares of their sum."""
+    share = values / values.sum().clamp_min(_TINY) + _TINY
+    return float(torch.exp(-(share * share.log()).sum()))
+
+
+def _decay(singular: Tensor) -> float:
+    eigenvalues = singular.square()
+    eigenvalues = eigenvalues[eigenvalues > _TINY * eigenvalues[0]]
+    if len(eigenvalues) < 3:
+        return float("nan")
+    order = torch.arange(1, len(eigenvalues) + 1, device=singular.device).double().log()
+    centred = order - order.mean()
+    return float(-(centred * eigenvalues.log()).sum() / centred.square().sum())

@@ -24,9 +24,9 @@ _ROWS = 256
 
 # An embedding whose spread is a smaller share of its length than this is the same point for every
 # sample, as far as single precision goes.
-_LEAST_SPREAD = 1e-4
+LEAST_SPREAD = 1e-4
 # An embedding on a line, made of data that fill more than a plane, has collapsed too.
-_LEAST_RANK, _RANK_OF_RICH_DATA = 1.2, 3.0
+LEAST_RANK, _RANK_OF_RICH_DATA = 1.2, 3.0
 
 
 class EmbeddingWatch:
@@ -90,9 +90,9 @@ class EmbeddingWatch:
                 "lower learning_rate, or leave preprocessing at 'auto'"
             )
         figures = f"(standard deviation {deviation:.2g}, effective rank {rank:.1f})"
-        if self._spread < _LEAST_SPREAD and self._varied() > 1:
+        if self._spread < LEAST_SPREAD and self._varied() > 1:
             return f"the embedding has collapsed to nearly one point {figures}; {_ADVICE}"
-        if rank < _LEAST_RANK and self._varied() > _RANK_OF_RICH_DATA:
+        if rank < LEAST_RANK and self._varied() > _RANK_OF_RICH_DATA:
             return f"the embedding has collapsed to nearly one direction {figures}; {_ADVICE}"
         return None
 
