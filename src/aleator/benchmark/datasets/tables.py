@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from aleator.benchmark.datasets.catalogue import SOURCES
+from aleator.benchmark.datasets.files import reading
 from aleator.benchmark.datasets.split import Split
 
 _INCOME_COLUMNS = (
@@ -20,11 +21,16 @@ def income(folder: Path) -> Split:
     import pandas as pd
 
     def part(group: int) -> pd.DataFrame:
-        frame = pd.read_csv(
-            SOURCES["income"].find(folder, group), names=_INCOME_COLUMNS, skipinitialspace=True,
-            na_values="?", comment="|",
-        ).dropna()  # fmt: skip
-        frame["income"] = frame["income"].str.strip(".")
+        path = SOURCES["income"].find(folder, group)
+        with reading(path):
+            frame = pd.read_csv(
+                path, header=None, skipinitialspace=True, na_values="?", comment="|"
+            ).dropna()
+            _expect_columns(frame.shape[1], len(_INCOME_COLUMNS))
+            frame.columns = pd.Index(_INCOME_COLUMNS)
+            frame["income"] = frame["income"].str.strip(".")
+            if strange := set(frame["income"]) - {"<=50K", ">50K"}:
+                raise ValueError(f"the last column has {sorted(strange)[0]!r}")
         return frame
 
     train, test = part(0), part(1)
@@ -46,23 +52,36 @@ def theorem(folder: Path) -> Split:
 
     def part(group: int) -> tuple[np.ndarray, np.ndarray]:
         path = SOURCES["theorem"].find(folder, group)
-        values = np.loadtxt(path, delimiter=",", dtype=np.float32)
+        with reading(path):
+            values = np.loadtxt(path, delimiter=",", dtype=np.float32, ndmin=2)
+            _expect_columns(values.shape[1], 57)
+            if not (np.sort(values[:, 51:])[:, -2:] == [-1, 1]).all():
+                raise ValueError(
+                    "the last six columns should mark one class with 1, others with -1"
+                )
         return values[:, :51], values[:, 51:].argmax(1)
 
     return Split(*part(0), *part(1))
 
 
 def hepmass(folder: Path) -> Split:
-    """UCI HEPMASS, all masses: a label, 27 features, and the mass, which is left out."""
+    """UCI HEPMASS at a mass of 1000: a label and 27 features, raw."""
     import pandas as pd
 
     def part(group: int) -> tuple[np.ndarray, np.ndarray]:
         path = SOURCES["hepmass"].find(folder, group)
-        with pd.read_csv(path, dtype=np.float32, chunksize=500_000) as chunks:
-            arrays = [chunk.to_numpy(np.float32) for chunk in chunks]
-        values = np.concatenate(arrays)
-        if values.shape[1] != 29:
-            raise ValueError(f"{path} has {values.shape[1]} columns; HEPMASS has 29")
-        return np.ascontiguousarray(values[:, 1:28]), values[:, 0].astype(np.int64)
+        X, y = [], []
+        with reading(path), pd.read_csv(path, dtype=np.float32, chunksize=500_000) as chunks:
+            for chunk in chunks:
+                _expect_columns(chunk.shape[1], 28)
+                values = chunk.to_numpy(np.float32)
+                X.append(values[:, 1:])
+                y.append(values[:, 0].astype(np.int64))
+            return np.concatenate(X), np.concatenate(y)
 
     return Split(*part(0), *part(1))
+
+
+def _expect_columns(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"it has {found} columns; {expected} are expected")
