@@ -80,6 +80,20 @@ class TestMetrics:
         assert found["accuracy"] == found["balanced_accuracy"] == found["macro_f1"] == 1
         assert found["auroc"] == 1
 
+    def test_a_class_that_the_training_part_lacks_counts_as_missed(self):
+        labels, scores = np.array([0, 1, 2, 2]), np.eye(2)[[0, 1, 1, 1]]
+        found = metrics.of_classes(labels, scores, np.arange(2))
+        predicted = np.array([0, 1, 1, 1])
+        assert found["accuracy"] == 0.5
+        assert found["balanced_accuracy"] == pytest.approx(2 / 3)
+        assert found["macro_f1"] == pytest.approx(
+            theirs.f1_score(labels, predicted, average="macro", zero_division=0)
+        )
+        assert found["kappa"] == pytest.approx(
+            theirs.cohen_kappa_score(labels, predicted, weights="linear")
+        )
+        assert np.isfinite(found["auroc"])
+
     def test_numbers(self, random):
         truth, guess = random.normal(size=50), random.normal(size=50)
         found = metrics.of_numbers(truth, guess)
@@ -290,6 +304,21 @@ class TestFineTuning:
         assert len(result.values()) == 2
         with pytest.raises(ValueError, match="label_fraction"):
             fine_tune(model, X, y, X, y, label_fraction=0)
+        rare = np.where(np.arange(300) < 4, 2, y)
+        with pytest.raises(ValueError, match="leaves no row of class 2, which has 4"):
+            fine_tune(model, X, rare, X, rare, label_fraction=0.1)
+
+    def test_wrong_arguments_are_explained(self, rows):
+        X, y = rows
+        model = RandomEncoder(embedding_dim=8, random_state=0).fit(X)
+        with pytest.raises(ValueError, match="y_train must hold one label a row: 300 rows"):
+            fine_tune(model, X, y[:-1], X, y)
+        with pytest.raises(ValueError, match="at least one seed"):
+            fine_tune(model, X, y, X, y, seeds=())
+        with pytest.raises(ValueError, match="at least one seed"):
+            transfer(RandomEncoder(), X, X, y, X, y, seeds=())
+        with pytest.raises(ValueError, match="at least one seed"):
+            logistic_regression(X, y, X, y, seeds=())
 
     def test_transfer_pretrains_on_the_source_alone(self, rows, random, monkeypatch):
         X, y = rows
@@ -315,7 +344,25 @@ def test_a_result_reads_as_a_table():
     result = Evaluation("probe", {"accuracy": (0.5, 0.7), "kappa": (0.1, 0.3)}, 2.0)
     assert str(result).splitlines() == [
         "probe, 2 seeds, 2.0 s",
-        "  accuracy           0.600 ± 0.141   0.500 0.700",
-        "  kappa              0.200 ± 0.141   0.100 0.300",
+        "  accuracy           0.600  ± 0.141  0.500  0.700",
+        "  kappa              0.200  ± 0.141  0.100  0.300",
+    ]
+    picky = Evaluation(
+        "ridge",
+        {"r2": (-0.5, 0.7), "rmse": (123.0, 4.0)},
+        2.0,
+        ({"penalty": 10.0}, {"penalty": 1.0}),
+    )
+    assert str(picky).splitlines() == [
+        "ridge, 2 seeds, 2.0 s",
+        "  r2                  0.100   ± 0.849   -0.500  0.700",
+        "  rmse               63.500  ± 84.146  123.000  4.000",
+        "  penalty chosen                            10      1",
+    ]
+    single = Evaluation("ridge", {"r2": (0.5,)}, 2.0, ({"penalty": 0.01},))
+    assert str(single).splitlines() == [
+        "ridge, 1 seed, 2.0 s",
+        "  r2                 0.500",
+        "  penalty chosen      0.01",
     ]
     assert Evaluation("probe", {"accuracy": (0.5,)}, 2.0).deviation() == 0

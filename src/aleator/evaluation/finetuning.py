@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from aleator.estimators import Supervised
 from aleator.evaluation.metrics import of_classes
 from aleator.evaluation.probes import linear_classifier
+from aleator.evaluation.protocol import require_a_label_a_row
 from aleator.evaluation.results import Evaluation
 
 
@@ -47,27 +47,21 @@ def fine_tune(
     began = perf_counter()
     rows, test = model.door_.admit(X_train), model.door_.admit(X_test)
     labels, test_labels = np.asarray(y_train), np.asarray(y_test)
+    require_a_label_a_row("y_train", labels, len(rows))
+    require_a_label_a_row("y_test", test_labels, len(test))
     found = []
     for seed in seeds:
-        part, own = rows, labels
-        if label_fraction < 1:
-            part, _, own, _ = train_test_split(
-                rows, labels, train_size=label_fraction, random_state=seed, stratify=labels
-            )
+        part = _share(labels, label_fraction, seed)
         tuned = Supervised(
             encoder=model.encoder_,
             modality=model.door_.modality.name,
             preprocessing=None,  # the model's own door has scaled the data
             random_state=seed,
             **{"progress": False, "device": model.device, **training},
-        ).fit(part, own)
+        ).fit(rows[part], labels[part])
         found.append(of_classes(test_labels, tuned.predict_proba(test), tuned.classes_))
     share = "" if label_fraction == 1 else f" on {100 * label_fraction:g} % of the labels"
-    return Evaluation(
-        f"fine-tuning{share}",
-        {metric: tuple(one[metric] for one in found) for metric in found[0]},
-        perf_counter() - began,
-    )
+    return Evaluation.collected(f"fine-tuning{share}", found, perf_counter() - began)
 
 
 def transfer(
@@ -103,9 +97,29 @@ def transfer(
         found.append(
             probe(X_train, y_train, X_test, y_test, model=trained, seeds=[seed], **settings)
         )
+    if not found:
+        raise ValueError("seeds must hold at least one seed")
     return Evaluation(
         f"transfer, {found[0].probe}",
         {m: tuple(value for one in found for value in one.values(m)) for m in found[0].metrics},
         perf_counter() - began,
         tuple(choice for one in found for choice in one.chosen),
     )
+
+
+def _share(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Rows of a fraction of every class, in their order."""
+    if fraction == 1:
+        return np.arange(len(labels))
+    random = np.random.default_rng(seed)
+    drawn = []
+    for own in np.unique(labels):
+        rows = np.flatnonzero(labels == own)
+        count = int(fraction * len(rows) + 0.5)
+        if count == 0:
+            raise ValueError(
+                f"label_fraction={fraction:g} leaves no row of class {own!s}, which has "
+                f"{len(rows)}: take a larger fraction, or leave the class out"
+            )
+        drawn.append(random.permutation(rows)[:count])
+    return np.sort(np.concatenate(drawn))

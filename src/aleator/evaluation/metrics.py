@@ -21,16 +21,15 @@ def of_classes(labels: np.ndarray, scores: np.ndarray, classes: np.ndarray) -> d
     (0.667, 0.75, 1.0)
     """
     predicted = classes[scores.argmax(1)]
-    # A class that the test part lacks has no recall of its own, and is left out of averages.
-    present = np.isin(classes, labels)
-    recalls = [float((predicted[labels == c] == c).mean()) for c in classes[present]]
+    # A class that the test part lacks has no recall of its own, and is left out of averages. One
+    # that the training part lacks is never predicted, and counts; but it has no scores for an area.
+    present = np.unique(labels)
+    recalls = [float((predicted[labels == c] == c).mean()) for c in present]
     return {
         "accuracy": float((predicted == labels).mean()),
         "balanced_accuracy": float(np.mean(recalls)),
         "macro_f1": float(
-            metrics.f1_score(
-                labels, predicted, labels=classes[present], average="macro", zero_division=0
-            )
+            metrics.f1_score(labels, predicted, labels=present, average="macro", zero_division=0)
         ),
         "auroc": _auroc(labels, scores, classes),
         "kappa": _linear_kappa(labels, predicted, classes),
@@ -62,4 +61,5 @@ def _auroc(labels: np.ndarray, scores: np.ndarray, classes: np.ndarray) -> float
 def _linear_kappa(labels: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> float:
     if len(np.unique(np.concatenate([labels, predicted]))) == 1:
         return float("nan")  # agreement by chance is certain, so nothing can be said
-    return float(metrics.cohen_kappa_score(labels, predicted, labels=classes, weights="linear"))
+    known = np.union1d(classes, labels)
+    return float(metrics.cohen_kappa_score(labels, predicted, labels=known, weights="linear"))

@@ -77,13 +77,21 @@ def gather(X_train: Any, y_train: Any, X_test: Any, y_test: Any, model: Any = No
                 f"X_{name} must be embeddings, one row a sample, or data with model=a fitted "
                 f"estimator; got an array of shape {rows.shape}"
             )
-        if own.ndim != 1 or len(own) != len(rows):
-            raise ValueError(
-                f"y_{name} must hold one label a row: {len(rows)} rows, labels of shape {own.shape}"
-            )
+        require_a_label_a_row(f"y_{name}", own, len(rows))
         if not np.isfinite(rows).all():
             raise ValueError(f"X_{name} holds values that are not finite (NaN or infinity)")
     return Parts(train.astype(np.float32), labels[0], test.astype(np.float32), labels[1])
+
+
+def require_a_label_a_row(name: str, labels: np.ndarray, rows: int) -> None:
+    """Refuse labels that do not belong to the rows.
+
+    >>> require_a_label_a_row("y_train", np.array(["a", "b"]), rows=2)
+    """
+    if labels.ndim != 1 or len(labels) != rows:
+        raise ValueError(
+            f"{name} must hold one label a row: {rows} rows, labels of shape {labels.shape}"
+        )
 
 
 def evaluate(

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
+# As long as the longest name of a metric, so that tables of several probes line up.
+_NAME_WIDTH = 17
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -18,7 +21,7 @@ class Evaluation:
     (0.91, 0.0141)
     >>> print(result)
     linear classifier, 2 seeds, 1.5 s
-      accuracy           0.910 ± 0.014   0.900 0.920
+      accuracy           0.910  ± 0.014  0.900  0.920
     """
 
     probe: str
@@ -64,9 +67,19 @@ class Evaluation:
 
     def __str__(self) -> str:
         seeds = len(self.values())
-        lines = [f"{self.probe}, {seeds} seed{'s' if seeds > 1 else ''}, {self.seconds:.1f} s"]
-        for name in self.metrics:
-            spread = f" ± {self.deviation(name):.3f}" if seeds > 1 else ""
-            each = "   " + " ".join(f"{v:.3f}" for v in self.values(name)) if seeds > 1 else ""
-            lines.append(f"  {name:<18} {self.mean(name):.3f}{spread}{each}")
+        several = seeds > 1
+        table = [
+            [name, f"{self.mean(name):.3f}"]
+            + ([f"± {self.deviation(name):.3f}", *(f"{v:.3f}" for v in values)] if several else [])
+            for name, values in self.metrics.items()
+        ]
+        for name in self.chosen[0] if self.chosen else ():
+            picked = [f"{choice[name]:g}" for choice in self.chosen]
+            table.append([f"{name} chosen", *(["", ""] if several else []), *picked])
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        widths[0] = max(widths[0], _NAME_WIDTH)
+        lines = [f"{self.probe}, {seeds} seed{'s' if several else ''}, {self.seconds:.1f} s"]
+        for name, *cells in table:
+            cells = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+            lines.append("  ".join(["", name.ljust(widths[0]), *cells]))
         return "\n".join(lines)
