@@ -1,6 +1,7 @@
 """What was read once is kept, made again when damaged, and never in the way."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ def test_the_second_time_nothing_is_read(load, own_cache):  # noqa: F811
     first, second = load(), load()
     assert load.reads == 1
     assert first.sha256 == second.sha256 == Split(**second.arrays()).sha256
+    assert replace(second, y_test=second.y_test + 1).sha256 != second.sha256
     for a, b in zip(first.arrays().values(), second.arrays().values(), strict=True):
         np.testing.assert_array_equal(a, b)
         assert a.dtype == b.dtype
@@ -108,7 +110,7 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(load, tmp_path, monkeyp
 
 
 def test_nothing_is_left_of_an_entry_that_could_not_be_finished(load, own_cache, monkeypatch):  # noqa: F811
-    def full(array, path):
+    def full(array, path, digest):
         path.write_bytes(b"some")
         raise OSError("no space left on device")
 

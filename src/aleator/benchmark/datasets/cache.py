@@ -15,13 +15,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aleator.benchmark.datasets.split import Split, pieces
+from aleator.benchmark.datasets.split import Split, hashed_pieces, pieces
 
 # Raise this when a reader gives other values for the same files than it did before.
 _READERS_VERSION = 1
@@ -63,7 +62,7 @@ def through_cache(name: str, paths: Iterable[Path], read: Callable[[], Split]) -
     if lazy or time.perf_counter() - begin > _WORTH_KEEPING_S:
         with contextlib.suppress(OSError):
             checksum = _keep(split, entry)
-            return _kept(entry) if lazy else replace(split, known_sha256=checksum)
+            return _kept(entry) if lazy else split.with_sha256(checksum)
     if not lazy:
         return split
     arrays: dict[str, Any] = split.arrays()
@@ -78,7 +77,7 @@ def _kept(entry: Path) -> Split:
         if path.stat().st_size != size:
             raise ValueError(f"{path} is cut short")
         arrays[key] = np.load(path, mmap_mode="r" if size > _MAPPED_BYTES else None)
-    return Split(**arrays, known_sha256=about["sha256"])
+    return Split(**arrays).with_sha256(about["sha256"])
 
 
 def _keep(split: Split, entry: Path) -> str:
@@ -89,12 +88,11 @@ def _keep(split: Split, entry: Path) -> str:
     entry.parent.mkdir(parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=entry.parent))
     try:
-        sizes = {}
+        sizes, digest = {}, hashlib.sha256()
         for key, array in split.arrays().items():
-            _write(array, making / f"{key}.npy")
+            _write(array, making / f"{key}.npy", digest)
             sizes[key] = (making / f"{key}.npy").stat().st_size
-        written = {key: np.load(making / f"{key}.npy", mmap_mode="r") for key in sizes}
-        checksum = Split(**written).sha256
+        checksum = digest.hexdigest()
         (making / "about.json").write_text(json.dumps({"sizes": sizes, "sha256": checksum}))
         shutil.rmtree(entry, ignore_errors=True)
         making.rename(entry)
@@ -103,12 +101,12 @@ def _keep(split: Split, entry: Path) -> str:
         shutil.rmtree(making, ignore_errors=True)
 
 
-def _write(array: Any, path: Path) -> None:
+def _write(array: Any, path: Path, digest: Any) -> None:
     """As `np.save`, but a piece at a time, so that what is not in memory need not be."""
     with path.open("wb") as file:
         header = {"descr": array.dtype.str, "fortran_order": False, "shape": tuple(array.shape)}
         np.lib.format.write_array_header_1_0(file, header)
-        for piece in pieces(array):
+        for piece in hashed_pieces(array, digest):
             file.write(piece.data)
 
 

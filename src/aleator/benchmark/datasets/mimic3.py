@@ -39,7 +39,8 @@ class Windows:
 
     def __init__(self, values: np.ndarray, first: np.ndarray, rows: np.ndarray) -> None:
         """`first` is the row in which the stay of each row begins, `rows` are those wanted."""
-        self._values, self._first, self._rows = values, first, rows
+        self._values = values.astype(np.float32, copy=False)
+        self._first, self._rows = first, rows
         self.shape = (len(rows), values.shape[1], STEPS)
 
     def __len__(self) -> int:
@@ -49,7 +50,7 @@ class Windows:
         rows = self._rows[part, None]
         hours = rows + np.arange(1 - STEPS, 1)
         before = hours < self._first[rows]
-        cut = self._values[np.where(before, 0, hours)].astype(np.float32)
+        cut = self._values[np.where(before, 0, hours)]
         cut[before] = 0
         return np.ascontiguousarray(cut.transpose(0, 2, 1))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ class Split:
     y_train: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
-    # The checksum where it is already known, as it is for what comes from the cache.
-    known_sha256: str | None = field(default=None, repr=False, compare=False)
+    # Not an argument, so that a changed copy does not inherit it.
+    _known_sha256: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def sha256(self) -> str:
@@ -37,14 +37,24 @@ class Split:
         >>> same[0].sha256 == same[1].sha256 != Split(one, one, one, 2 * one).sha256
         True
         """
-        if self.known_sha256 is not None:
-            return self.known_sha256
+        if self._known_sha256 is not None:
+            return self._known_sha256
         digest = hashlib.sha256()
         for array in self.arrays().values():
-            digest.update(f"{array.shape} {array.dtype.str}".encode())
-            for piece in pieces(array):
-                digest.update(piece.data)
+            for _ in hashed_pieces(array, digest):
+                pass
         return digest.hexdigest()
+
+    def with_sha256(self, known: str) -> Split:
+        """The same, with a checksum that was computed before.
+
+        >>> one = np.ones((2, 3))
+        >>> Split(one, one, one, one).with_sha256("c0ffee").sha256
+        'c0ffee'
+        """
+        same = replace(self)
+        object.__setattr__(same, "_known_sha256", known)
+        return same
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The four arrays by name."""
@@ -76,3 +86,18 @@ def pieces(array: Any) -> Iterator[np.ndarray]:
     step = max(1, _PIECE_BYTES // max(1, row_bytes))
     for start in range(0, len(array), step):
         yield np.ascontiguousarray(array[start : start + step])
+
+
+def hashed_pieces(array: Any, digest: Any) -> Iterator[np.ndarray]:
+    """`pieces`, each of which has gone into the checksum when it is handed out.
+
+    >>> digest = hashlib.sha256()
+    >>> len(list(hashed_pieces(np.zeros(3), digest)))
+    1
+    >>> digest.digest() == hashlib.sha256(b"(3,) <f8" + bytes(24)).digest()
+    True
+    """
+    digest.update(f"{array.shape} {array.dtype.str}".encode())
+    for piece in pieces(array):
+        digest.update(piece.data)
+        yield piece
