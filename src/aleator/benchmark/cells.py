@@ -12,7 +12,7 @@ import aleator
 from aleator.benchmark import datasets, protocols
 from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import commit, device_name
-from aleator.benchmark.recipes import Recipe
+from aleator.benchmark.recipes import CLASSIFIERS, Recipe
 
 Key = tuple[Any, ...]
 _KEY = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")
@@ -49,8 +49,10 @@ class Cell:
     @property
     def cost(self) -> int:
         """Samples seen in training, roughly: cells that take long are run first."""
-        rows = datasets.SOURCES[self.recipe.dataset].train
-        return int(self.recipe.parameters.get("epochs", 0)) * rows
+        known = self.recipe.parameters
+        if known.get("steps"):
+            return int(known["steps"] * known["batch_size"])
+        return int(known.get("epochs", 0)) * datasets.SOURCES[self.recipe.dataset].train
 
 
 def key_of(line: dict[str, Any]) -> Key:
@@ -104,8 +106,10 @@ def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str,
     """A trained estimator, and what all its lines say."""
     recipe = cell.recipe.shortened(cell.epochs_scale)
     split, checksum = loaded(recipe.dataset, data, cell.small)
+    # Where labels are missing, only those who need none see all samples.
+    seen = split.labelled if recipe.method in CLASSIFIERS else split
     began = time.perf_counter()
-    estimator = recipe.estimator(device, cell.seed).fit(split.X_train, split.y_train)
+    estimator = recipe.estimator(device, cell.seed).fit(seen.X_train, seen.y_train)
     seconds = time.perf_counter() - began
     watched = [r for r in getattr(estimator, "history_", []) if "effective_rank" in r]
     last: dict[str, Any] = watched[-1] if watched else {}
@@ -120,8 +124,8 @@ def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str,
         "seconds": round(seconds, 3),
     }
     case = Case(
-        recipe, estimator, split, cell.seed, device, cell.epochs_scale,
-        read=lambda name: loaded(name, data, cell.small)[0],
+        recipe, estimator, split.labelled, cell.seed, device, cell.epochs_scale,
+        read=lambda name: loaded(name, data, cell.small)[0].labelled,
     )  # fmt: skip
     return case, facts
 

@@ -9,8 +9,8 @@ from typing import Any
 from aleator.benchmark import paper, plots
 from aleator.benchmark.datasets import SOURCES
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
-from aleator.benchmark.recipes import METHODS
-from aleator.benchmark.studies import CLASSIFIERS, Study
+from aleator.benchmark.recipes import CLASSIFIERS, METHODS
+from aleator.benchmark.studies import Study
 from aleator.benchmark.tables import Table
 
 Line = dict[str, Any]

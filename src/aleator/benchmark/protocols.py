@@ -10,7 +10,7 @@ import numpy as np
 
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import Split
-from aleator.benchmark.recipes import Recipe, hash_of
+from aleator.benchmark.recipes import Recipe, hash_of, settings_on
 
 PAPER, STANDARDISED = "paper", "standardised"
 FINETUNED, TIMED = "finetuned", "timed"
@@ -94,7 +94,7 @@ def _finetuned(case: Case) -> dict[str, float]:
     from aleator.evaluation import fine_tune
 
     labelled = recipes.read(case.recipe.dataset, "supervised").shortened(case.scale)
-    settings = _tuning(labelled)
+    settings = dict(settings_on(case.device, _tuning(labelled)))
     # The encoder and the scale of its data are the trained estimator's.
     for name in ("modality", "preprocessing", "encoder", "embedding_dim"):
         settings.pop(name, None)

@@ -28,6 +28,12 @@ METHODS = {
     "lfr": "LFR",
 }
 
+# What says how long something is trained.
+_LENGTHS = ("epochs", "steps", "warmup_epochs")
+
+# These learn from labels, and are judged by their own predictions.
+CLASSIFIERS = ("logreg", "supervised")
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -68,16 +74,15 @@ class Recipe:
         return replace(self, variant=variant, parameters={**self.parameters, **changes})
 
     def shortened(self, scale: float) -> Recipe:
-        """The same recipe with a share of its epochs, for a quick look.
+        """The same recipe with a share of its epochs (or steps), for a quick look.
 
         >>> read("income").shortened(0.1).parameters["epochs"]
         10
         """
 
         def shorter(settings: dict[str, Any]) -> dict[str, Any]:
-            if scale == 1 or "epochs" not in settings:
-                return settings
-            return {**settings, "epochs": max(1, round(scale * settings["epochs"]))}
+            counts = [name for name in _LENGTHS if scale != 1 and settings.get(name)]
+            return {**settings, **{n: max(1, round(scale * settings[n])) for n in counts}}
 
         return replace(
             self,
@@ -87,18 +92,29 @@ class Recipe:
         )
 
     def estimator(self, device: str, seed: int) -> Any:
-        """The estimator this recipe describes. A recipe's precision is meant for GPUs."""
+        """The estimator this recipe describes."""
         from aleator import estimators
-        from aleator.training.devices import resolve_device
 
+        settings = settings_on(device, self.parameters)
         made = getattr(estimators, METHODS[self.method])(
-            **self.parameters, device=device, random_state=seed
+            **settings, device=device, random_state=seed
         )
         if "progress" in made.get_params():
             made.set_params(progress=False)
-        if resolve_device(device).type == "cpu":
-            made.set_params(precision="32")
         return made
+
+
+def settings_on(device: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as a device wants them: a recipe's half precision is meant for GPUs.
+
+    >>> settings_on("cpu", {"epochs": 3, "precision": "bf16"})
+    {'epochs': 3, 'precision': '32'}
+    """
+    from aleator.training.devices import resolve_device
+
+    if resolve_device(device).type == "cpu" and "precision" in parameters:
+        return {**parameters, "precision": "32"}
+    return parameters
 
 
 def hash_of(content: dict[str, Any]) -> str:

@@ -14,10 +14,7 @@ from aleator.benchmark import recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.datasets import SOURCES, domains
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED, transfer_to
-from aleator.benchmark.recipes import Recipe
-
-# These learn from labels, so they are judged by their own predictions.
-CLASSIFIERS = ("logreg", "supervised")
+from aleator.benchmark.recipes import CLASSIFIERS, Recipe
 
 Vary = Callable[[Recipe], list[Recipe]]
 
