@@ -76,6 +76,8 @@ class Recipe:
     def shortened(self, scale: float) -> Recipe:
         """The same recipe with a share of its epochs (or steps), for a quick look.
 
+        Probes on frozen embeddings cost little and are trained in full.
+
         >>> read("income").shortened(0.1).parameters["epochs"]
         10
         """
@@ -87,7 +89,6 @@ class Recipe:
         return replace(
             self,
             parameters=shorter(self.parameters),
-            probe=shorter(self.probe),
             finetuning=shorter(self.finetuning),
         )
 
