@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench-quick clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test lint
 	$(BIN)/python -m pytest -n 2
+
+# Every benchmark end to end on small generated data, in a few minutes.
+bench-quick: $(VENV)/test
+	BIN=$(BIN) benchmarks/quick.sh
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
@@ -27,4 +31,4 @@ $(VENV)/test: $(VENV)/demo
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-output bench-quick bench-results .pytest_cache .mypy_cache .ruff_cache

@@ -128,7 +128,7 @@ def _datasets(usual: tuple[str, ...], options: argparse.Namespace) -> list[str]:
 
 def _look(options: argparse.Namespace, out: Path) -> str:
     return neighbours.run(
-        _datasets(("cifar10",), options), out / "figures", out / _RUNS,
+        _datasets(("cifar10",), options), out, out / _RUNS,
         data=options.data, small=options.small, seeds=options.seeds or [0], device=options.device,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ images nearest to a query. Nothing is trained.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,14 +102,16 @@ def _nearest(embedding: np.ndarray, queries: np.ndarray) -> np.ndarray:
 
 
 def run(
-    datasets: Sequence[str], out: Path, file: Path, *,
+    datasets: Sequence[str], out: Path, lines_file: Path, *,
     data: str | None, small: bool, seeds: Sequence[int], device: str,
 ) -> str:  # fmt: skip
     """Look at each data set once a seed, write lines and pictures; returns the table."""
-    table = ["| | similarity, diverse pair | neighbours both find | similar pair | both find |",
+    table = ["| | diverse pair: similarity | both find | similar pair: similarity | both find |",
              "| --- | --- | --- | --- | --- |"]  # fmt: skip
-    lines = read_lines(file)
-    out.mkdir(parents=True, exist_ok=True)
+    lines = read_lines(lines_file)
+    tables, figures = out / "tables", out / "figures"
+    tables.mkdir(parents=True, exist_ok=True)
+    figures.mkdir(exist_ok=True)
     for dataset in datasets:
         recipe = recipes.read(dataset)
         if recipe.parameters["modality"] != "image":
@@ -117,18 +120,21 @@ def run(
             line = next((one for one in lines if _same(one, recipe, seed, small)), None)
             if line is None:
                 split, checksum = loaded(dataset, data, small)
+                began = time.perf_counter()
                 found = look(recipe, split.X_train, seed, device)
-                line = _line(recipe, seed, small, checksum, device, found)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                with open(file, "a", encoding="utf-8") as lines_file:
-                    lines_file.write(json.dumps(line) + "\n")
-                _draw(found, split.X_train, dataset, small, out / f"neighbours-{dataset}-{seed}")
+                seconds = round(time.perf_counter() - began, 3)
+                line = _line(recipe, seed, small, checksum, device, found, seconds)
+                with open(lines_file, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(line) + "\n")
+                stem = figures / f"neighbours-{dataset}-{seed}"
+                _draw(found, split.X_train, dataset, small, stem)
             m = line["metrics"]
             cells = [m["similarity_diverse"], m["shared_diverse"], m["similarity_similar"],
                      m["shared_similar"]]  # fmt: skip
-            table.append(f"| {dataset}, seed {seed} | {' | '.join(f'{v:.3f}' for v in cells)} |")
+            name = f"{dataset}, seed {seed}" + (", small generated data" if small else "")
+            table.append(f"| {name} | {' | '.join(f'{v:.3f}' for v in cells)} |")
     text = "\n".join(table)
-    (out / "neighbours.md").write_text(
+    (tables / "neighbours.md").write_text(
         f"# Nearest neighbours under pairs of random projectors\n\n{text}\n", encoding="utf-8"
     )
     return text
@@ -142,7 +148,13 @@ def _same(line: dict[str, Any], recipe: Recipe, seed: int, small: bool) -> bool:
 
 
 def _line(
-    recipe: Recipe, seed: int, small: bool, checksum: str, device: str, found: Look
+    recipe: Recipe,
+    seed: int,
+    small: bool,
+    checksum: str,
+    device: str,
+    found: Look,
+    seconds: float,
 ) -> dict[str, Any]:
     return {
         "dataset": recipe.dataset,
@@ -163,7 +175,7 @@ def _line(
             "similarity_similar": round(found.similar.similarity, 5),
             "shared_similar": round(found.similar.shared, 5),
         },
-        "seconds": 0.0,
+        "seconds": seconds,
     }
 
 

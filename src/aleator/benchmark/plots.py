@@ -62,11 +62,9 @@ def curves(
     for panel, one in zip(panels, axes, strict=True):
         if len(panels) > 1:
             one.set_title(f"{panel[0]} protocol", fontsize="small")
-        one.set_xticks(range(len(variants)), variants)
+        one.set_xticks(range(len(variants)), [v.replace(", ", ",\n") for v in variants])
         one.set_xlabel(x_axis)
         one.grid(axis="y", color="#dddddd")
-        if max(map(len, variants)) > 8:
-            one.tick_params(axis="x", labelrotation=15)
     axes[0].set_ylabel(y_axis)
     axes[-1].legend(fontsize="x-small", frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure

@@ -21,6 +21,8 @@ SHORT = {
     "kvasir-v1": "Kvasir v1", "cifar10": "CIFAR-10",
 }  # fmt: skip
 
+_STANDARDISED = ", standardised"
+
 
 def write(study: Study, lines: Sequence[Line], tables: Path, figures: Path) -> str:
     """Write a study's tables and figures into two folders; returns the table for the terminal."""
@@ -43,6 +45,7 @@ def table_of(study: Study, lines: Sequence[Line]) -> Table:
     table = Table(
         study.axis or "method",
         apart=tuple(METHODS[method] for method in CLASSIFIERS),
+        order=tuple(_short(name) + rest for name in SOURCES for rest in ("", _STANDARDISED)),
         lower_is_better=timed,
         digits=2 if timed else 1,
     )
@@ -53,6 +56,8 @@ def table_of(study: Study, lines: Sequence[Line]) -> Table:
             _add_pair(table, line)
         else:
             _add_method(table, line)
+    if any(line["small"] for line in lines):
+        table.known.clear()  # the paper's figures have nothing to do with generated data
     table.remarks += _remarks(lines)
     return table
 
@@ -74,7 +79,7 @@ def _add_method(table: Table, line: Line) -> None:
         return
     known = (paper.FINETUNED if protocol == FINETUNED else paper.ACCURACY).get(line["dataset"], {})
     if protocol == STANDARDISED:
-        table.add(row, f"{column}, standardised", score(line))
+        table.add(row, column + _STANDARDISED, score(line))
         return
     table.add(row, column, score(line))
     if line["method"] in known:
@@ -93,7 +98,7 @@ def _add_variant(table: Table, study: Study, line: Line) -> None:
     method = "" if len(study.methods) == 1 else f" {METHODS[line['method']]}"
     column = _short(line["dataset"]) + method
     if line["protocol"] == STANDARDISED:
-        column += ", standardised"
+        column += _STANDARDISED
     table.add(line["variant"], column, score(line))
     known = paper.ABLATIONS.get(study.name, {}).get(line["variant"])
     if known and line["dataset"] == "kvasir" and line["protocol"] == PAPER:

@@ -40,8 +40,10 @@ class Study:
         known = recipes.methods_for(dataset)
         if not known:
             recipes.read(dataset)  # says which data sets have recipes
-        chosen = wanted or self.methods or known
-        return [method for method in known if method in chosen]
+        usual = self.methods or known
+        chosen = usual if wanted is None else wanted
+        # What a study varies, only its own methods have.
+        return [m for m in known if m in chosen and (m in usual or not self.vary)]
 
     def cells(
         self,

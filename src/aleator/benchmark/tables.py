@@ -25,6 +25,7 @@ class Table:
     """Rows by columns, one value a seed in each place; the paper's figure in brackets.
 
     The best of a column is set in bold; rows that are `apart` are shown but do not compete.
+    Columns stand in the given `order`, any others after them.
 
     >>> table = Table("method")
     >>> table.add("LFR", "HAR", 93.0)
@@ -37,6 +38,7 @@ class Table:
 
     corner: str
     apart: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
     lower_is_better: bool = False
     digits: int = 1
     known: dict[tuple[str, str], Known] = field(default_factory=dict)
@@ -54,8 +56,10 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """In the order in which they were added."""
-        return list(dict.fromkeys(column for _, column in self.values))
+        """As `order` says, then as they were added."""
+        found = list(dict.fromkeys(column for _, column in self.values))
+        known = [column for column in self.order if column in found]
+        return known + [column for column in found if column not in known]
 
     def ranked(self, column: str) -> list[str]:
         """The rows that compete in a column, the best first."""
