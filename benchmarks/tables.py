@@ -1,47 +1,42 @@
-"""Make the README's tables from the committed results.
+"""Make every committed table and figure from the committed lines.
 
-python benchmarks/tables.py          print them
-python benchmarks/tables.py --write  put them between the markers in README.md
+python benchmarks/tables.py          print the README's tables
+python benchmarks/tables.py --write  write them into README.md, and all else under results/
 """
 
 import json
 import sys
 from pathlib import Path
-from statistics import mean, stdev
 
-from aleator.benchmark import paper, recipes
+from aleator import cli
+from aleator.benchmark import command, presentation, recipes, runner
+from aleator.benchmark.studies import STUDIES
 
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- results: benchmarks/tables.py -->", "<!-- end of results -->"
+RESULTS = ROOT / "benchmarks" / "results"
+FIRST_SCREEN = ("har", "epilepsy", "income", "theorem")
 
 # Seconds of the authors' own program on one H200, full recipe.
 AUTHORS_SECONDS = {"income": 600, "theorem": 61, "har": 1384, "epilepsy": 1710, "kvasir": 2400}
 
 
 def lines(name):
-    path = ROOT / "benchmarks" / "results" / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    text = (RESULTS / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
-def spoken(center, deviation):
-    return f"{center:.1f}" if deviation is None else f"{center:.1f} ± {deviation:.1f}"
-
-
-def ours(rows, dataset, method):
-    """Mean ± standard deviation over seeds, in per cent."""
-    scores = [
-        100 * row["metrics"]["accuracy"]
-        for row in rows
-        if (row["dataset"], row["method"]) == (dataset, method) and "metrics" in row
-    ]
-    return spoken(mean(scores), stdev(scores)) if scores else "–"
+def first_table():
+    """Every method under both protocols, the paper's figure in brackets."""
+    known = [x for x in runner.read_lines(RESULTS / "runs.jsonl") if x["dataset"] in FIRST_SCREEN]
+    study = STUDIES["table1"]
+    table = presentation.table_of(study, command.studies_lines(study, known))
+    return table.markdown().split("\n\n")[0]
 
 
 def speed_table():
-    rows = lines("lfr.jsonl")
     out = [
-        "| recipe | accuracy, paper | accuracy, ours | authors' program | ours | times faster |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| recipe | authors' program | ours | times faster |",
+        "| --- | --- | --- | --- |",
     ]
     for recipe, theirs in AUTHORS_SECONDS.items():
         seconds = next(
@@ -50,17 +45,9 @@ def speed_table():
             if (r["recipe"], r["method"], r["device"]) == (recipe, "lfr", "cuda")
             and not r["reference"]
         )
-        known = paper.ACCURACY.get(recipe)
-        cells = [
-            recipe,
-            spoken(*known["lfr"]) if known else "–",
-            ours(rows, recipe, "lfr"),
-            f"{theirs} s",
-            f"{seconds:.1f} s",
-            f"{theirs / seconds:.0f}",
-        ]
-        out.append(f"| {' | '.join(cells)} |")
-    return out
+        name = presentation.SHORT[recipe]
+        out.append(f"| {name} | {theirs} s | {seconds:.1f} s | {theirs / seconds:.0f} |")
+    return "\n".join(out)
 
 
 def cpu_table():
@@ -77,26 +64,11 @@ def cpu_table():
             )
             for reference in (True, False)
         )
+        name = presentation.SHORT[recipe]
         out.append(
-            f"| {recipe} | {literal:.1f} s an epoch | {engine:.1f} s | {literal / engine:.1f} |"
+            f"| {name} | {literal:.1f} s an epoch | {engine:.1f} s | {literal / engine:.1f} |"
         )
-    return out
-
-
-def method_table():
-    """Every method on every data set, the paper's figure in brackets."""
-    rows = lines("lfr.jsonl") + lines("baselines.jsonl")
-    names = list(paper.ACCURACY)
-    out = [f"| | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
-    for method, estimator in recipes.METHODS.items():
-        cells = [
-            f"{ours(rows, name, method)} ({spoken(*paper.ACCURACY[name][method])})"
-            if method in paper.ACCURACY[name]
-            else "–"
-            for name in names
-        ]
-        out.append(f"| `{estimator}` | {' | '.join(cells)} |")
-    return out
+    return "\n".join(out)
 
 
 def pass_table():
@@ -104,7 +76,8 @@ def pass_table():
     rows = lines("passes.jsonl")
     names = [name for name in ("har", "income", "kvasir") if name in {r["recipe"] for r in rows}]
     seconds = {(r["recipe"], r["method"]): r["seconds_per_encoder_pass"] for r in rows}
-    out = [f"| | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
+    titles = " | ".join(presentation.SHORT[name] for name in names)
+    out = [f"| | {titles} |", f"| --- |{' --- |' * len(names)}"]
     for method, estimator in recipes.METHODS.items():
         cells = []
         for name in names:
@@ -112,33 +85,42 @@ def pass_table():
             share = "" if method == "lfr" or not (own and lfr) else f" ({own / lfr:.1f})"
             cells.append(f"{1000 * own:.0f} ms{share}" if own else "–")
         if any(cell != "–" for cell in cells):
-            out.append(f"| `{estimator}` | {' | '.join(cells)} |")
-    return out
+            out.append(f"| {estimator} | {' | '.join(cells)} |")
+    return "\n".join(out)
 
 
-def results():
-    parts = [
-        method_table(),
-        ["Seconds of LFR's recipes, and its accuracy again:"],
-        speed_table(),
-        cpu_table(),
-        [
-            "One pass over the data that trains the encoder, on the H200 (in brackets: how many of",
-            "LFR's that is):",
-        ],
-        pass_table(),
-    ]
-    return "\n\n".join("\n".join(part) for part in parts)
+def differences():
+    """Cells more than two of the paper's deviations away from its figure, for benchmarks/README."""
+    out = ["| data set, method | ours | paper |", "| --- | --- | --- |"]
+    for study in ("table1", "finetune", "cifar10"):
+        known = command.studies_lines(STUDIES[study], runner.read_lines(RESULTS / "runs.jsonl"))
+        table = presentation.table_of(STUDIES[study], known)
+        for (row, column), (mean, deviation) in table.known.items():
+            values = table.values[row, column]
+            ours = sum(values) / len(values)
+            if abs(ours - mean) > 2 * (deviation or 0) + 0.05:
+                out.append(f"| {study}: {column}, {row} | {ours:.1f} | {mean} ± {deviation} |")
+    return "\n".join(out)
+
+
+SECTIONS = {"table1": first_table, "seconds": speed_table, "cpu": cpu_table, "passes": pass_table}
 
 
 def main():
-    if "--write" not in sys.argv[1:]:
-        print(results())
+    if "--differences" in sys.argv[1:]:
+        print(differences())
         return
+    if "--write" not in sys.argv[1:]:
+        print("\n\n".join(make() for make in SECTIONS.values()))
+        return
+    cli.main(["bench", "all", "--tables-only", "--out", str(RESULTS)])
     path = ROOT / "README.md"
-    before, rest = path.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n{results()}\n{END}{after}", encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    for name, make in SECTIONS.items():
+        begin, end = f"<!-- {name}: benchmarks/tables.py -->", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{make()}\n{end}{rest.split(end)[1]}"
+    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

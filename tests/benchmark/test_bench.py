@@ -10,6 +10,7 @@ from aleator.benchmark import cells, datasets, neighbours, protocols, recipes, r
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
 from aleator.benchmark.studies import STUDIES
+from aleator.training.engine import Engine
 
 BOTH = (PAPER, STANDARDISED)
 
@@ -90,6 +91,21 @@ def test_an_interruption_costs_one_line_at_most(tmp_path):
     with pytest.warns(UserWarning, match="cut short"):
         found = runner.lines_of([quick()], runner.read_lines(out))
     assert {line["protocol"] for line in found} == set(BOTH)
+
+
+def test_half_a_training_does_not_pass_for_a_whole_one(tmp_path, monkeypatch):
+    """Ctrl-C leaves a fitted estimator, which is right for a user and wrong for a result."""
+    stop = Engine.train
+
+    def interrupted(self, progress):
+        stop(self, progress)
+        self.interrupted = True
+
+    monkeypatch.setattr(Engine, "train", interrupted)
+    out = tmp_path / "runs.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        runner.run([quick(method="autoencoder")], out, device="cpu")
+    assert runner.read_lines(out) == []
 
 
 def test_a_failed_training_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,6 +14,7 @@ from aleator.benchmark import datasets, protocols
 from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import commit, device_name
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
+from aleator.estimators.base import InterruptedTrainingWarning
 
 Key = tuple[Any, ...]
 _KEY = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")
@@ -79,27 +81,39 @@ def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
     """Train once and judge under every protocol: one line each. What goes wrong becomes a line
     that says so, and what does not depend on it goes on.
     """
+    with warnings.catch_warnings():
+        # Half a training must not pass for a whole one.
+        warnings.simplefilter("error", InterruptedTrainingWarning)
+        try:
+            return _lines(cell, data, device)
+        except InterruptedTrainingWarning:
+            raise KeyboardInterrupt from None
+
+
+def _lines(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
     try:
         case, facts = _trained(cell, data, device)
+    except InterruptedTrainingWarning:
+        raise
     except Exception as error:
         return [_failed(cell, protocol, error) for protocol in cell.protocols]
-    lines = []
-    for protocol in cell.protocols:
-        began = time.perf_counter()
-        try:
-            metrics = protocols.judge(protocol, case)
-        except Exception as error:
-            lines.append(_failed(cell, protocol, error))
-            continue
-        lines.append(
-            {
-                **_name(cell, protocol),
-                **facts,
-                "metrics": {name: round(value, 5) for name, value in metrics.items()},
-                "probe_seconds": round(time.perf_counter() - began, 3),
-            }
-        )
-    return lines
+    return [_judged(cell, protocol, case, facts) for protocol in cell.protocols]
+
+
+def _judged(cell: Cell, protocol: str, case: Case, facts: dict[str, Any]) -> dict[str, Any]:
+    began = time.perf_counter()
+    try:
+        metrics = protocols.judge(protocol, case)
+    except InterruptedTrainingWarning:
+        raise
+    except Exception as error:
+        return _failed(cell, protocol, error)
+    return {
+        **_name(cell, protocol),
+        **facts,
+        "metrics": {name: round(value, 5) for name, value in metrics.items()},
+        "probe_seconds": round(time.perf_counter() - began, 3),
+    }
 
 
 def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:

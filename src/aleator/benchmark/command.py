@@ -68,25 +68,24 @@ def run(options: argparse.Namespace) -> int:
     names = [*STUDIES, _PICTURE] if "all" in options.names else options.names
     studies = [STUDIES[name] for name in dict.fromkeys(names) if name != _PICTURE]
     out = Path(options.out)
+    if options.tables_only:
+        known = runner.read_lines(out / _RUNS)
+        _show({study.name: studies_lines(study, known) for study in studies}, out)
+        if _PICTURE in names:
+            print(neighbours.table(known, out))
+        return 0
     cells = {study.name: _cells(study, options) for study in studies}
     failed: list[runner.Line] = []
     # Times are taken alone, one run after the other, once all else is done.
     alone = [s for s in studies if TIMED in s.protocols]
     for some, jobs in (([s for s in studies if s not in alone], options.jobs), (alone, 1)):
-        todo = [cell for study in some for cell in cells[study.name]]
-        if todo and not options.tables_only:
+        if todo := [cell for study in some for cell in cells[study.name]]:
             failed += runner.run(
                 todo, out / _RUNS, data=options.data, device=options.device, jobs=jobs, say=_say
             )
     known = runner.read_lines(out / _RUNS)
-    for study in studies:
-        lines = runner.lines_of(cells[study.name], known)
-        if lines:
-            text = presentation.write(study, lines, out / "tables", out / "figures")
-            print(f"\n{study.title} ({study.name})\n\n{text}")
-        else:
-            _say(f"{study.name}: there are no results")
-    if _PICTURE in names and not options.tables_only:
+    _show({name: runner.lines_of(own, known) for name, own in cells.items()}, out)
+    if _PICTURE in names:
         print(f"\n{_look(options, out)}")
     if failed:
         _say(f"\n{len(failed)} results are missing; the same command tries them again:")
@@ -94,6 +93,34 @@ def run(options: argparse.Namespace) -> int:
         for (dataset, reason), count in reasons.items():
             _say(f"  {dataset} ({count}): {reason}")
     return 1 if failed else 0
+
+
+def _show(lines: dict[str, list[runner.Line]], out: Path) -> None:
+    for name, own in lines.items():
+        if own:
+            text = presentation.write(STUDIES[name], own, out / "tables", out / "figures")
+            print(f"\n{STUDIES[name].title} ({name})\n\n{text}")
+        else:
+            _say(f"{name}: there are no results")
+
+
+def studies_lines(study: Study, known: list[runner.Line]) -> list[runner.Line]:
+    """A study's lines among all that there are; on each data set, the fullest look at it.
+
+    >>> studies_lines(STUDIES["loss"], [])
+    []
+    """
+    done = [line for line in known if "error" not in line]
+    seeds = sorted({line["seed"] for line in done})
+    chosen: list[runner.Line] = []
+    for dataset in study.datasets:
+        looks = {(x["epochs_scale"], x["small"]) for x in done if x["dataset"] == dataset}
+        found = [
+            runner.lines_of(study.cells([dataset], None, seeds, *look), done)
+            for look in sorted(looks, reverse=True)
+        ]
+        chosen += max(found, key=len, default=[])
+    return chosen
 
 
 def _cells(study: Study, options: argparse.Namespace) -> list[runner.Cell]:
@@ -107,7 +134,7 @@ def _datasets(usual: tuple[str, ...], options: argparse.Namespace) -> list[str]:
     """What was asked for, else what is there of a study's own data sets."""
     if options.datasets:
         return list(options.datasets)
-    if options.small or options.tables_only:
+    if options.small:
         return list(usual)
     named = options.data or os.environ.get("ALEATOR_DATA")
     if named is None:

@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -106,35 +107,39 @@ def run(
     data: str | None, small: bool, seeds: Sequence[int], device: str,
 ) -> str:  # fmt: skip
     """Look at each data set once a seed, write lines and pictures; returns the table."""
-    table = ["| | diverse pair: similarity | both find | similar pair: similarity | both find |",
-             "| --- | --- | --- | --- | --- |"]  # fmt: skip
     lines = read_lines(lines_file)
-    tables, figures = out / "tables", out / "figures"
-    tables.mkdir(parents=True, exist_ok=True)
-    figures.mkdir(exist_ok=True)
-    for dataset in datasets:
+    figures = out / "figures"
+    for dataset, seed in product(datasets, seeds):
         recipe = recipes.read(dataset)
         if recipe.parameters["modality"] != "image":
             raise ValueError(f"neighbours are shown as images; {dataset} has none")
-        for seed in seeds:
-            line = next((one for one in lines if _same(one, recipe, seed, small)), None)
-            if line is None:
-                split, checksum = loaded(dataset, data, small)
-                began = time.perf_counter()
-                found = look(recipe, split.X_train, seed, device)
-                seconds = round(time.perf_counter() - began, 3)
-                line = _line(recipe, seed, small, checksum, device, found, seconds)
-                with open(lines_file, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(line) + "\n")
-                stem = figures / f"neighbours-{dataset}-{seed}"
-                _draw(found, split.X_train, dataset, small, stem)
-            m = line["metrics"]
-            cells = [m["similarity_diverse"], m["shared_diverse"], m["similarity_similar"],
-                     m["shared_similar"]]  # fmt: skip
-            name = f"{dataset}, seed {seed}" + (", small generated data" if small else "")
-            table.append(f"| {name} | {' | '.join(f'{v:.3f}' for v in cells)} |")
-    text = "\n".join(table)
-    (tables / "neighbours.md").write_text(
+        if any(_same(line, recipe, seed, small) for line in lines):
+            continue
+        split, checksum = loaded(dataset, data, small)
+        began = time.perf_counter()
+        found = look(recipe, split.X_train, seed, device)
+        seconds = round(time.perf_counter() - began, 3)
+        lines.append(_line(recipe, seed, small, checksum, device, found, seconds))
+        figures.mkdir(parents=True, exist_ok=True)
+        with open(lines_file, "a", encoding="utf-8") as file:
+            file.write(json.dumps(lines[-1]) + "\n")
+        _draw(found, split.X_train, dataset, small, figures / f"neighbours-{dataset}-{seed}")
+    return table(lines, out)
+
+
+def table(lines: Sequence[dict[str, Any]], out: Path) -> str:
+    """Write and return the table of all looks among the lines."""
+    rows = ["| | diverse pair: similarity | both find | similar pair: similarity | both find |",
+            "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    for line in lines:
+        if line.get("protocol") == NEIGHBOURS:
+            name = f"{line['dataset']}, seed {line['seed']}"
+            note = ", small generated data" if line["small"] else ""
+            values = " | ".join(f"{value:.3f}" for value in line["metrics"].values())
+            rows.append(f"| {name}{note} | {values} |")
+    text = "\n".join(rows)
+    (out / "tables").mkdir(parents=True, exist_ok=True)
+    (out / "tables" / "neighbours.md").write_text(
         f"# Nearest neighbours under pairs of random projectors\n\n{text}\n", encoding="utf-8"
     )
     return text

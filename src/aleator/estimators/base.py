@@ -87,6 +87,10 @@ class Draft:
     furnish: Callable[[], None] = lambda: None
 
 
+class InterruptedTrainingWarning(UserWarning):
+    """Ctrl-C ended a fit early; turn it into an error where half a training is worth nothing."""
+
+
 @dataclass(frozen=True)
 class Training:
     """How a fit went."""
@@ -94,6 +98,7 @@ class Training:
     history: list[dict[str, Any]] = field(default_factory=list)
     plan: Any = None
     warning: str | None = None
+    interrupted: bool = False
 
 
 @estimator
@@ -167,7 +172,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         for attribute, value in draft.learnt().items():
             setattr(self, attribute, value)
         if training.warning is not None:
-            warnings.warn(f"{name}: {training.warning}", stacklevel=2)
+            kind = InterruptedTrainingWarning if training.interrupted else UserWarning
+            warnings.warn(f"{name}: {training.warning}", kind, stacklevel=2)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

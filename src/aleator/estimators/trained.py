@@ -94,7 +94,7 @@ class TrainedLearner(EncoderLearner):
                 f"training was interrupted after {len(engine.history)} passes over the data; "
                 "what was learnt so far is kept and can be used"
             )
-        return Training(engine.history, engine.plan, warning)
+        return Training(engine.history, engine.plan, warning, engine.interrupted)
 
     def _rounds(self) -> Rounds:
         if self.steps is not None:
