@@ -119,7 +119,8 @@ def studies_lines(study: Study, known: list[runner.Line]) -> list[runner.Line]:
             runner.lines_of(study.cells([dataset], None, seeds, *look), done)
             for look in sorted(looks, reverse=True)
         ]
-        chosen += max(found, key=len, default=[])
+        if found:
+            chosen += max(found, key=len)
     return chosen
 
 
