@@ -119,8 +119,8 @@ def studies_lines(study: Study, known: list[runner.Line]) -> list[runner.Line]:
             runner.lines_of(study.cells([dataset], None, seeds, *look), done)
             for look in sorted(looks, reverse=True)
         ]
-        if found:
-            chosen += max(found, key=len)
+        fullest: list[runner.Line] = max(found, key=len, default=[])
+        chosen += fullest
     return chosen
 
 
