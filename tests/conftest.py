@@ -44,6 +44,12 @@ def data_folder():
     return folder
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Data sets that take long to read are cached; not in the user's own folder."""
+    os.environ["ALEATOR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture
 def random():
     return np.random.default_rng(0)

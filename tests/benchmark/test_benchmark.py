@@ -1,6 +1,7 @@
 """Recipes, readers, the reference, the command lines, and the committed results."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aleator import LFR
+from aleator import LFR, cli
 from aleator.benchmark import datasets, paper, recipes, reference, speed
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -238,4 +239,43 @@ def test_the_readmes_tables_are_generated():
     root = RESULTS.parents[1]
     command = [sys.executable, str(root / "benchmarks" / "tables.py")]
     tables = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert tables.strip() in (root / "README.md").read_text(encoding="utf-8")
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    parts = tables.strip().split("\n\n")
+    assert len(parts) == 4
+    for part in parts:
+        assert part in readme
+    # The first screen: the table of all methods comes before anything but the two commands.
+    assert readme.index(parts[0]) < readme.index("## ")
+
+
+def test_committed_tables_are_those_that_the_lines_give(tmp_path, capsys):
+    (tmp_path / "runs.jsonl").write_bytes((RESULTS / "runs.jsonl").read_bytes())
+    assert cli.main(["bench", "all", "--tables-only", "--out", str(tmp_path)]) == 0
+    made = {path.name: path.read_text("utf-8") for path in (tmp_path / "tables").iterdir()}
+    there = {path.name: path.read_text("utf-8") for path in (RESULTS / "tables").iterdir()}
+    assert made == there
+    figures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert figures <= {path.name for path in (RESULTS / "figures").iterdir()}
+
+
+def test_committed_lines_are_whole_runs_of_known_recipes():
+    wanted = {"dataset", "dataset_sha256", "method", "config_hash", "seed", "protocol", "version",
+              "commit", "device", "metrics", "seconds", "epochs_scale"}  # fmt: skip
+    rows = lines("runs.jsonl")
+    assert rows
+    for row in rows:
+        assert wanted <= set(row)
+        assert not row["small"]
+        assert "dirty" not in row["commit"]
+        if "accuracy" in row["metrics"]:
+            assert 0 <= row["metrics"]["accuracy"] <= 1
+
+
+def test_every_difference_from_the_paper_is_explained():
+    root = RESULTS.parents[1]
+    command = [sys.executable, str(root / "benchmarks" / "tables.py"), "--differences"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    cells = [row.split(" | ")[0].strip("| ") for row in out.splitlines()[2:]]
+    text = (root / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"(?:table1|finetune|cifar10): [^;|]+?(?=;| \|)", text))
+    assert set(cells) == explained
