@@ -29,7 +29,7 @@ def first_table():
     """Every method under both protocols, the paper's figure in brackets."""
     known = [x for x in runner.read_lines(RESULTS / "runs.jsonl") if x["dataset"] in FIRST_SCREEN]
     study = STUDIES["table1"]
-    table = presentation.table_of(study, command.studies_lines(study, known))
+    ((_, table),) = presentation.tables_of(study, command.studies_lines(study, known))
     return table.markdown().split("\n\n")[0]
 
 
@@ -94,7 +94,7 @@ def differences():
     out = ["| data set, method | ours | paper |", "| --- | --- | --- |"]
     for study in ("table1", "finetune", "cifar10"):
         known = command.studies_lines(STUDIES[study], runner.read_lines(RESULTS / "runs.jsonl"))
-        table = presentation.table_of(STUDIES[study], known)
+        ((_, table),) = presentation.tables_of(STUDIES[study], known)
         for (row, column), (mean, deviation) in table.known.items():
             values = table.values[row, column]
             ours = sum(values) / len(values)

@@ -5,7 +5,10 @@ import pytest
 import torch
 from torch import nn
 
-from aleator import LFR
+from aleator import LFR, evaluation
+from aleator.benchmark import cells, recipes
+from aleator.benchmark.cells import Cell
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
 from aleator.training import plan as plan_module
 from tests.small import ALL, SPECIAL, small
 
@@ -106,3 +109,36 @@ def test_every_method_as_a_graph(name, modality, random, monkeypatch):
     np.testing.assert_allclose(losses(graphs)[:1], losses(eager)[:1], rtol=2e-2)
     drawn = [record["loss"] for record in graphs.history_]
     assert len(set(drawn)) == len(drawn)  # every replay draws anew
+
+
+@pytest.mark.parametrize("standardised", [False, True])
+@pytest.mark.parametrize(
+    "probe", [evaluation.logistic_regression, evaluation.nearest_neighbours, evaluation.ridge]
+)
+def test_probes_say_what_they_say_on_the_cpu(random, probe, standardised):
+    embedding = random.normal(size=(900, 20)).astype(np.float32)
+    labels = (embedding @ random.normal(size=20) > 0).astype(int)
+    parts = embedding[:600], labels[:600], embedding[600:], labels[600:]
+    on = {
+        device: probe(*parts, standardised=standardised, device=device)
+        for device in ("cpu", "cuda")
+    }
+    for metric, values in on["cpu"].metrics.items():
+        np.testing.assert_allclose(on["cuda"].values(metric), values, atol=5e-3)
+    assert on["cuda"].chosen == on["cpu"].chosen
+
+
+def test_a_trained_probe_is_a_graph_and_learns(random):
+    embedding = random.normal(size=(2000, 20)).astype(np.float32)
+    labels = (embedding[:, 0] > 0).astype(int)
+    parts = embedding[:1500], labels[:1500], embedding[1500:], labels[1500:]
+    training = evaluation.ProbeTraining(epochs=30, learning_rate=0.01)
+    for probe in (evaluation.linear_classifier, evaluation.mlp_classifier):
+        assert probe(*parts, training=training, device="cuda").mean() > 0.95
+
+
+def test_a_cell_of_a_benchmark():
+    cell = Cell(recipes.read("har"), 0, (PAPER, STANDARDISED, FINETUNED, TIMED), 0.01, small=True)
+    lines = cells.run(cell, None, "cuda")
+    assert not any("error" in line for line in lines)
+    assert [line["protocol"] for line in lines] == [PAPER, STANDARDISED, FINETUNED, TIMED]

@@ -14,13 +14,19 @@ def line(method, score, dataset="har", protocol="paper", scale=1.0, variant=None
             "metrics": {"accuracy": score, "kappa": score / 2}, **extra}  # fmt: skip
 
 
+def table_of(study, lines):
+    ((head, table),) = presentation.tables_of(study, lines)
+    assert head == ""
+    return table
+
+
 SCORES = {"lfr": [0.94, 0.95, 0.93], "supervised": [0.99], "dacl": [0.90, 0.91, 0.92]}
 LINES = [line(method, score) for method, scores in SCORES.items() for score in scores]
 
 
 class TestTable:
     def test_markdown(self):
-        text = presentation.table_of(STUDIES["table1"], LINES).markdown()
+        text = table_of(STUDIES["table1"], LINES).markdown()
         assert text.splitlines() == [
             "| method | HAR |",
             "| --- | --- |",
@@ -34,14 +40,14 @@ class TestTable:
         assert round(p, 3) == 0.021
 
     def test_latex(self):
-        text = presentation.table_of(STUDIES["table1"], LINES).latex()
+        text = table_of(STUDIES["table1"], LINES).latex()
         assert r"LFR & \textbf{94.0 $\pm$ 1.0} (93.1 $\pm$ 0.5) \\" in text
         assert text.startswith(r"\begin{tabular}{lc}")
         assert text.count(r"\\") == 4
 
     def test_both_protocols_stand_side_by_side(self):
         lines = [line("lfr", 0.9), line("lfr", 0.5, protocol="standardised")]
-        table = presentation.table_of(STUDIES["table1"], lines)
+        table = table_of(STUDIES["table1"], lines)
         assert table.columns == ["HAR", "HAR, standardised"]
         assert table.values["LFR", "HAR, standardised"] == [50.0]
         assert ("LFR", "HAR, standardised") not in table.known
@@ -55,31 +61,54 @@ class TestTable:
 
     def test_version_1_of_kvasir_never_stands_beside_the_papers_figure(self):
         lines = [line("lfr", 0.7, dataset="kvasir-v1"), line("lfr", 0.7, dataset="kvasir")]
-        table = presentation.table_of(STUDIES["table1"], lines)
+        table = table_of(STUDIES["table1"], lines)
         assert table.known == {("LFR", "Kvasir"): (74.9, 0.6)}
 
     def test_fine_tuning_has_its_own_figures(self):
-        table = presentation.table_of(STUDIES["finetune"], [line("lfr", 0.9, protocol="finetuned")])
+        table = table_of(STUDIES["finetune"], [line("lfr", 0.9, protocol="finetuned")])
         assert table.known == {("LFR", "HAR"): (94.7, 1.4)}
 
     def test_kappa_where_the_paper_has_it(self):
-        table = presentation.table_of(STUDIES["table1"], [line("lfr", 0.8, dataset="mimic3")])
+        table = table_of(STUDIES["table1"], [line("lfr", 0.8, dataset="mimic3")])
         assert table.values["LFR", "MIMIC-III"] == [40.0]
 
     def test_pairs_of_domains(self):
         lines = [line("lfr", 0.9, dataset="fault-a", protocol="transfer to fault-c")]
-        table = presentation.table_of(STUDIES["transfer"], lines)
+        table = table_of(STUDIES["transfer"], lines)
         assert table.values == {("LFR", "A → C"): [90.0]}
         assert table.known == {("LFR", "A → C"): (81.63, None)}
 
+    def test_an_average_is_of_all_pairs(self):
+        lines = [
+            line("lfr", 0.5 + k / 100, f"fault-{pair[0]}", f"transfer to fault-{pair[1]}")
+            for k, pair in enumerate(paper.PAIRS)
+        ]
+        table = table_of(STUDIES["transfer"], lines)
+        assert table.values["LFR", "average"] == [pytest.approx(55.5)]
+        assert table.known["LFR", "average"] == (pytest.approx(82.16, abs=0.01), None)
+        assert "average" not in table_of(STUDIES["transfer"], lines[1:]).columns
+
     def test_variants_are_rows(self):
         lines = [line("lfr", s, "kvasir", variant=v) for v, s in (("bbt", 0.7), ("infonce", 0.6))]
-        table = presentation.table_of(STUDIES["loss"], lines)
+        table = table_of(STUDIES["loss"], lines)
         assert table.rows == ["bbt", "infonce"]
         assert table.known["bbt", "Kvasir"] == (74.9, 0.6)
 
+    def test_several_methods_that_are_varied_have_a_table_each_data_set_and_protocol(self):
+        lines = [
+            line(method, 0.5, "theorem", protocol, variant=width)
+            for method in ("lfr", "stab")
+            for protocol in ("paper", "standardised")
+            for width in ("16", "32")
+        ]
+        made = presentation.tables_of(STUDIES["embedding-dim"], lines)
+        assert [head for head, _ in made] == [
+            "Theorem, paper protocol", "Theorem, standardised protocol"]  # fmt: skip
+        assert made[0][1].rows == ["STab", "LFR"]
+        assert made[0][1].columns == ["16", "32"]
+
     def test_a_quick_look_says_so_everywhere(self):
-        table = presentation.table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
+        table = table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
         for text in (table.markdown(), table.latex()):
             assert "A quick look: trained for 10 % of the recipes' epochs" in text
 

@@ -74,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         if _PICTURE in names:
             print(neighbours.table(known, out))
         return 0
+    if options.epochs_scale != 1:
+        _say(f"a quick look: {100 * options.epochs_scale:g} % of the recipes' epochs")
     cells = {study.name: _cells(study, options) for study in studies}
     failed: list[runner.Line] = []
     # Times are taken alone, one run after the other, once all else is done.

@@ -21,6 +21,7 @@ import torch
 import aleator
 from aleator.benchmark import plots, recipes
 from aleator.benchmark.cells import loaded
+from aleator.benchmark.presentation import SHORT
 from aleator.benchmark.provenance import commit, device_name
 from aleator.benchmark.recipes import Recipe
 from aleator.benchmark.runner import read_lines
@@ -192,7 +193,7 @@ def _draw(found: Look, images: np.ndarray, dataset: str, small: bool, stem: Path
             for name, pair in (("diverse", found.diverse), ("similar", found.similar))
             for one in (0, 1)
         }
-        title = f"A query (left) and its nearest images, {dataset}"
+        title = f"A query (left) and its nearest images, {SHORT.get(dataset, dataset)}"
         figure = plots.pictures(rows, title=title, note=note)
         for kind in ("svg", "png"):
             plots.save(figure, stem.with_name(f"{stem.name}-{at + 1}.{kind}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from aleator.benchmark import paper, plots
@@ -25,37 +26,54 @@ _STANDARDISED = ", standardised"
 
 
 def write(study: Study, lines: Sequence[Line], tables: Path, figures: Path) -> str:
-    """Write a study's tables and figures into two folders; returns the table for the terminal."""
-    table = table_of(study, lines)
+    """Write a study's tables and figures into two folders; returns the tables for the terminal."""
+    made = tables_of(study, lines)
+    markdown = "\n\n".join((f"{head}:\n\n" if head else "") + t.markdown() for head, t in made)
+    latex = "\n\n".join((f"% {head}\n" if head else "") + t.latex() for head, t in made)
     tables.mkdir(parents=True, exist_ok=True)
-    (tables / f"{study.name}.md").write_text(
-        f"# {study.title}\n\n{table.markdown()}\n", encoding="utf-8"
-    )
-    (tables / f"{study.name}.tex").write_text(table.latex() + "\n", encoding="utf-8")
+    (tables / f"{study.name}.md").write_text(f"# {study.title}\n\n{markdown}\n", encoding="utf-8")
+    (tables / f"{study.name}.tex").write_text(latex + "\n", encoding="utf-8")
     for name, figure in _figures(study, lines):
         figures.mkdir(parents=True, exist_ok=True)
         for kind in ("svg", "png"):
             plots.save(figure, figures / f"{name}.{kind}")
-    return table.markdown()
+    return markdown
 
 
-def table_of(study: Study, lines: Sequence[Line]) -> Table:
-    """A study's table: methods by data sets, or variants by data sets and methods."""
+def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
+    """A study's tables with their headings. One is enough, unless several methods are varied."""
+    ordered = _in_order(lines)
+    if not study.vary or len(study.methods) == 1:
+        return [("", _filled(study, ordered))]
+    parts: dict[str, list[Line]] = {}
+    for line in sorted(ordered, key=lambda line: list(SOURCES).index(line["dataset"])):
+        head = f"{_short(line['dataset'])}, {line['protocol']} protocol"
+        parts.setdefault(head, []).append(line)
+    return [(head, _filled(study, part)) for head, part in parts.items()]
+
+
+def _filled(study: Study, lines: Sequence[Line]) -> Table:
+    """Methods by data sets or by variants, or one method's variants by data sets."""
     timed = TIMED in study.protocols
+    several = len(study.methods) > 1
     table = Table(
-        study.axis or "method",
+        study.axis if study.axis and not several else "method",
         apart=tuple(METHODS[method] for method in CLASSIFIERS),
         order=tuple(_short(name) + rest for name in SOURCES for rest in ("", _STANDARDISED)),
         lower_is_better=timed,
         digits=2 if timed else 1,
     )
-    for line in _in_order(lines):
-        if study.vary:
+    for line in lines:
+        if study.vary and several:
+            table.add(METHODS[line["method"]], line["variant"], score(line))
+        elif study.vary:
             _add_variant(table, study, line)
         elif study.name == "transfer":
             _add_pair(table, line)
         else:
             _add_method(table, line)
+    if study.name == "transfer":
+        _add_average(table, lines)
     if any(line["small"] for line in lines):
         table.known.clear()  # the paper's figures have nothing to do with generated data
     table.remarks += _remarks(lines)
@@ -94,9 +112,20 @@ def _add_pair(table: Table, line: Line) -> None:
         table.known[row, column] = paper.TRANSFER[line["method"]][paper.PAIRS.index(pair)], None
 
 
+def _add_average(table: Table, lines: Sequence[Line]) -> None:
+    """Over all pairs of domains, where a seed has them all."""
+    scores: dict[tuple[str, int], list[float]] = {}
+    for line in lines:
+        scores.setdefault((line["method"], line["seed"]), []).append(score(line))
+    for (method, _), own in scores.items():
+        if len(own) == len(paper.PAIRS):
+            table.add(METHODS[method], "average", fmean(own))
+            if method in paper.TRANSFER:
+                table.known[METHODS[method], "average"] = fmean(paper.TRANSFER[method]), None
+
+
 def _add_variant(table: Table, study: Study, line: Line) -> None:
-    method = "" if len(study.methods) == 1 else f" {METHODS[line['method']]}"
-    column = _short(line["dataset"]) + method
+    column = _short(line["dataset"])
     if line["protocol"] == STANDARDISED:
         column += _STANDARDISED
     table.add(line["variant"], column, score(line))
