@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from aleator import LFR, cli
-from aleator.benchmark import datasets, paper, recipes, reference, speed
+from aleator.benchmark import (
+    command,
+    datasets,
+    paper,
+    presentation,
+    recipes,
+    reference,
+    speed,
+)
+from aleator.benchmark.studies import STUDIES
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
@@ -246,6 +255,16 @@ def test_the_readmes_tables_are_generated():
         assert part in readme
     # The first screen: the table of all methods comes before anything but the two commands.
     assert readme.index(parts[0]) < readme.index("## ")
+
+
+def test_the_readme_tells_truly_who_leads():
+    study = STUDIES["table1"]
+    ((_, table),) = presentation.tables_of(study, command.studies_lines(study, lines("runs.jsonl")))
+    first = {column: table.ranked(column)[0] for column in table.columns}
+    for column in ("Income", "Income, standardised", "Epilepsy", "Theorem"):
+        assert first[column] == "LFR"
+    assert first["HAR"] == first["HAR, standardised"] == "DACL"
+    assert first["Epilepsy, standardised"] == "RandomEncoder"
 
 
 def test_committed_tables_are_those_that_the_lines_give(tmp_path, capsys):

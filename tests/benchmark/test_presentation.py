@@ -111,6 +111,10 @@ class TestTable:
         table = table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
         for text in (table.markdown(), table.latex()):
             assert "A quick look: trained for 10 % of the recipes' epochs" in text
+        mixed = [line("lfr", 0.5, scale=0.1), line("lfr", 0.6, dataset="income")]
+        table = table_of(STUDIES["table1"], mixed)
+        assert table.columns == ["HAR (10 % of epochs)", "Income"]
+        assert "What is marked with a share of epochs is a quick look" in table.markdown()
 
 
 class TestFigures:

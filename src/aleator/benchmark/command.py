@@ -99,7 +99,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(lines: dict[str, list[runner.Line]], out: Path) -> None:
     for name, own in lines.items():
-        if own:
+        if STUDIES[name].vary and len({line["variant"] for line in own}) == 1:
+            _say(f"{name}: there is only one variant, which other benchmarks share")
+        elif own:
             text = presentation.write(STUDIES[name], own, out / "tables", out / "figures")
             print(f"\n{STUDIES[name].title} ({name})\n\n{text}")
         else:

@@ -97,13 +97,8 @@ def pictures(rows: Mapping[str, Sequence[np.ndarray]], *, title: str, note: str 
     >>> len(one.axes)
     6
     """
-    from matplotlib.figure import Figure
-
     width = max(len(images) for images in rows.values())
-    figure = Figure(figsize=(1.1 * width + 1.2, 1.15 * len(rows) + 0.6), layout="constrained")
-    figure.suptitle(title, fontsize="medium")
-    if note:
-        figure.supxlabel(note, fontsize="x-small", color="#666666")
+    figure = _empty((1.1 * width + 1.2, 1.15 * len(rows) + 0.6), title, note)
     grid = figure.subplots(len(rows), width, squeeze=False)
     for axes, (name, images) in zip(grid, rows.items(), strict=True):
         for at, image in enumerate(images):
@@ -123,20 +118,25 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def _new(title: str, note: str, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    figure = _empty((7.5 if panels == 1 else 4.5 * panels, 4), title, note)
+    axes = list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _empty(size: tuple[float, float], title: str, note: str) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
             "figures are drawn with matplotlib: pip install 'aleator[bench]'"
         ) from error
-    figure = Figure(figsize=(7.5 if panels == 1 else 4.5 * panels, 4), layout="constrained")
-    axes = list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
+    figure = Figure(figsize=size, layout="constrained")
     figure.suptitle(title, fontsize="medium")
-    for one in axes:
-        one.spines[["top", "right"]].set_visible(False)
     if note:
         figure.supxlabel(note, fontsize="x-small", color="#666666")
-    return figure, axes
+    return figure
 
 
 def _deviation(values: Sequence[float]) -> float:

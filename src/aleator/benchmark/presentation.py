@@ -59,7 +59,12 @@ def _filled(study: Study, lines: Sequence[Line]) -> Table:
     table = Table(
         study.axis if study.axis and not several else "method",
         apart=tuple(METHODS[method] for method in CLASSIFIERS),
-        order=tuple(_short(name) + rest for name in SOURCES for rest in ("", _STANDARDISED)),
+        order=tuple(
+            _named(name, scale) + rest
+            for name in SOURCES
+            for scale in sorted({line["epochs_scale"] for line in lines}, reverse=True)
+            for rest in ("", _STANDARDISED)
+        ),
         lower_is_better=timed,
         digits=2 if timed else 1,
     )
@@ -90,7 +95,8 @@ def score(line: Line) -> float:
 
 
 def _add_method(table: Table, line: Line) -> None:
-    row, column, protocol = METHODS[line["method"]], _short(line["dataset"]), line["protocol"]
+    row, protocol = METHODS[line["method"]], line["protocol"]
+    column = _named(line["dataset"], line["epochs_scale"])
     if protocol == TIMED:
         table.add(row, f"{column}, an epoch", line["metrics"]["seconds_per_epoch"])
         table.add(row, f"{column}, all epochs", line["seconds"])
@@ -125,7 +131,7 @@ def _add_average(table: Table, lines: Sequence[Line]) -> None:
 
 
 def _add_variant(table: Table, study: Study, line: Line) -> None:
-    column = _short(line["dataset"])
+    column = _named(line["dataset"], line["epochs_scale"])
     if line["protocol"] == STANDARDISED:
         column += _STANDARDISED
     table.add(line["variant"], column, score(line))
@@ -169,14 +175,22 @@ def _in_order(lines: Sequence[Line]) -> list[Line]:
 
 def _remarks(lines: Sequence[Line]) -> list[str]:
     """What a reader must know before comparing with anything else."""
-    remarks = []
+    remarks: list[str] = []
+    if not lines:
+        return remarks
     if any(line["small"] for line in lines):
         remarks.append("Small generated data: a test of the program, not of the methods")
-    scales = sorted({line["epochs_scale"] for line in lines} - {1.0})
-    if scales:
-        shares = ", ".join(f"{100 * scale:g} %" for scale in scales)
-        remarks.append(f"A quick look: trained for {shares} of the recipes' epochs")
+    scales = sorted({line["epochs_scale"] for line in lines})
+    if len(scales) == 1 and scales != [1]:
+        remarks.append(f"A quick look: trained for {100 * scales[0]:g} % of the recipes' epochs")
+    elif scales != [1]:
+        remarks.append("What is marked with a share of epochs is a quick look")
     return remarks
+
+
+def _named(dataset: str, scale: float) -> str:
+    """A data set's name in a table's head, with the share of epochs where it is not all."""
+    return _short(dataset) + ("" if scale == 1 else f" ({100 * scale:g} % of epochs)")
 
 
 def _short(dataset: str) -> str:
