@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from aleator import diversity, losses, networks, views
+    from aleator import diversity, evaluation, losses, networks, views
     from aleator.estimators import (
         DACL,
         DIET,
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Autoencoder", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab", "SimCLR",
-    "SimSiam", "Supervised", "TSTCC", "load", "diversity", "losses", "networks", "views",
+    "SimSiam", "Supervised", "TSTCC", "load", "diversity", "evaluation", "losses",
+    "networks", "views",
     "__version__",
 ]  # fmt: skip
 
@@ -54,6 +55,7 @@ _HOMES = {
     "TSTCC": "aleator.estimators",
     "load": "aleator.modelfiles",
     "diversity": "aleator.diversity",
+    "evaluation": "aleator.evaluation",
     "losses": "aleator.losses",
     "networks": "aleator.networks",
     "views": "aleator.views",

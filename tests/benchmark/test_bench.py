@@ -1,6 +1,8 @@
 """aleator bench: cells, lines, resuming, failures, the command."""
 
 import json
+import subprocess
+import sys
 
 import joblib
 import pytest
@@ -233,6 +235,20 @@ class TestCommand:
         for wrong in (["table9"], []):
             with pytest.raises(SystemExit):
                 self.bench(tmp_path, *wrong)
+
+    def test_help_comes_at_once(self):
+        """What takes seconds to import is imported when something is run."""
+        program = (
+            "import sys, aleator.cli\n"
+            "try: aleator.cli.main(['bench', '--help'])\n"
+            "except SystemExit: pass\n"
+            "print([m for m in ('torch', 'sklearn', 'matplotlib', 'scipy') if m in sys.modules])"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        assert run.stdout.splitlines()[-1] == "[]"
+        assert "stab-dropout" in run.stdout
 
     def test_what_is_not_at_hand_is_left_out(self, tmp_path, capsys):
         assert self.bench(tmp_path, "table1", "--data", str(tmp_path)) == 0

@@ -14,7 +14,7 @@ from aleator.benchmark import datasets, protocols
 from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import commit, device_name
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
-from aleator.estimators.base import InterruptedTrainingWarning
+from aleator.interruption import InterruptedTrainingWarning
 
 Key = tuple[Any, ...]
 _KEY = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")

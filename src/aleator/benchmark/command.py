@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from aleator.benchmark import neighbours, presentation, runner
+from aleator.benchmark import runner
 from aleator.benchmark.datasets import SOURCES
 from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import METHODS
@@ -72,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         known = runner.read_lines(out / _RUNS)
         _show({study.name: studies_lines(study, known) for study in studies}, out)
         if _PICTURE in names:
+            from aleator.benchmark import neighbours
+
             print(neighbours.table(known, out))
         return 0
     if options.epochs_scale != 1:
@@ -98,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(lines: dict[str, list[runner.Line]], out: Path) -> None:
+    from aleator.benchmark import presentation
+
     for name, own in lines.items():
         if STUDIES[name].vary and len({line["variant"] for line in own}) == 1:
             _say(f"{name}: there is only one variant, which other benchmarks share")
@@ -159,6 +163,8 @@ def _datasets(usual: tuple[str, ...], options: argparse.Namespace) -> list[str]:
 
 
 def _look(options: argparse.Namespace, out: Path) -> str:
+    from aleator.benchmark import neighbours
+
     return neighbours.run(
         _datasets(("cifar10",), options), out, out / _RUNS,
         data=options.data, small=options.small, seeds=options.seeds or [0], device=options.device,

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from aleator.estimators.documentation import filled_in
 from aleator.inputs import MODALITIES, Door
+from aleator.interruption import InterruptedTrainingWarning
 from aleator.networks.registry import build_encoder, encoder_name
 from aleator.networks.shapes import flat_width
 from aleator.parameters import refuse_not_stored, require_int
@@ -85,10 +86,6 @@ class Draft:
     learnt: Callable[[], dict[str, Any]]
     columns: dict[str, Tensor] = field(default_factory=dict)
     furnish: Callable[[], None] = lambda: None
-
-
-class InterruptedTrainingWarning(UserWarning):
-    """Ctrl-C ended a fit early; turn it into an error where half a training is worth nothing."""
 
 
 @dataclass(frozen=True)
