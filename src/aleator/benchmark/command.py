@@ -103,9 +103,7 @@ def _show(lines: dict[str, list[runner.Line]], out: Path) -> None:
     from aleator.benchmark import presentation
 
     for name, own in lines.items():
-        if STUDIES[name].vary and len({line["variant"] for line in own}) == 1:
-            _say(f"{name}: there is only one variant, which other benchmarks share")
-        elif own:
+        if own:
             text = presentation.write(STUDIES[name], own, out / "tables", out / "figures")
             print(f"\n{STUDIES[name].title} ({name})\n\n{text}")
         else:
@@ -128,7 +126,9 @@ def studies_lines(study: Study, known: list[runner.Line]) -> list[runner.Line]:
             for look in sorted(looks, reverse=True)
         ]
         fullest: list[runner.Line] = max(found, key=len, default=[])
-        chosen += fullest
+        # One variant alone is a run of another study, which this one shares.
+        if not study.vary or len({line["variant"] for line in fullest}) > 1:
+            chosen += fullest
     return chosen
 
 
