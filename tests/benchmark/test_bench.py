@@ -7,7 +7,7 @@ import sys
 import joblib
 import pytest
 
-from aleator import cli
+from aleator import Autoencoder, Supervised, cli
 from aleator.benchmark import cells, datasets, neighbours, protocols, recipes, runner
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
@@ -56,6 +56,24 @@ def test_transfer_is_judged_on_the_other_domain(monkeypatch):
     assert asked == ["fault-a", "fault-b"]
     assert line["protocol"] == there
     assert 0 <= line["metrics"]["accuracy"] <= 1
+
+
+def test_samples_without_labels_are_learnt_from_and_not_judged(monkeypatch):
+    whole = datasets.small("theorem")
+    labels = whole.y_train.copy()
+    labels[-30:] = -1  # as MIMIC-III has it: at the end
+    partly = datasets.Split(whole.X_train, labels, whole.X_test, whole.y_test)
+    monkeypatch.setattr(datasets, "small", lambda name: partly)
+    seen = []
+    for kind in (Autoencoder, Supervised):
+        fit = kind.fit
+        monkeypatch.setattr(
+            kind, "fit", lambda self, X, y, fit=fit: seen.append(len(X)) or fit(self, X, y)
+        )
+    lines = cells.run(quick(method="autoencoder", protocols=BOTH), None, "cpu")
+    lines += cells.run(quick(method="supervised", protocols=(PAPER,)), None, "cpu")
+    assert seen == [96, 66]
+    assert not any("error" in line for line in lines)
 
 
 def test_studies_share_a_training():
