@@ -4,7 +4,6 @@ python benchmarks/tables.py          print the README's tables
 python benchmarks/tables.py --write  write them into README.md, and all else under results/
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -21,13 +20,12 @@ AUTHORS_SECONDS = {"income": 600, "theorem": 61, "har": 1384, "epilepsy": 1710, 
 
 
 def lines(name):
-    text = (RESULTS / name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return runner.read_lines(RESULTS / name)
 
 
 def first_table():
     """Every method under both protocols, the paper's figure in brackets."""
-    known = [x for x in runner.read_lines(RESULTS / "runs.jsonl") if x["dataset"] in FIRST_SCREEN]
+    known = [x for x in lines("runs.jsonl") if x["dataset"] in FIRST_SCREEN]
     study = STUDIES["table1"]
     ((_, table),) = presentation.tables_of(study, command.studies_lines(study, known))
     return table.markdown().split("\n\n")[0]
@@ -93,7 +91,7 @@ def differences():
     """Cells more than two of the paper's deviations away from its figure, for benchmarks/README."""
     out = ["| data set, method | ours | paper |", "| --- | --- | --- |"]
     for study in ("table1", "finetune", "cifar10"):
-        known = command.studies_lines(STUDIES[study], runner.read_lines(RESULTS / "runs.jsonl"))
+        known = command.studies_lines(STUDIES[study], lines("runs.jsonl"))
         ((_, table),) = presentation.tables_of(STUDIES[study], known)
         for (row, column), (mean, deviation) in table.known.items():
             values = table.values[row, column]

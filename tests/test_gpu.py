@@ -128,7 +128,7 @@ def test_probes_say_what_they_say_on_the_cpu(random, probe, standardised):
     assert on["cuda"].chosen == on["cpu"].chosen
 
 
-def test_a_trained_probe_is_a_graph_and_learns(random):
+def test_a_trained_probe_learns(random):
     embedding = random.normal(size=(2000, 20)).astype(np.float32)
     labels = (embedding[:, 0] > 0).astype(int)
     parts = embedding[:1500], labels[:1500], embedding[1500:], labels[1500:]

@@ -7,7 +7,7 @@ import sys
 import joblib
 import pytest
 
-from aleator import Autoencoder, Supervised, cli
+from aleator import Autoencoder, RandomEncoder, Supervised, cli
 from aleator.benchmark import cells, datasets, neighbours, protocols, recipes, runner
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
@@ -45,6 +45,21 @@ def test_a_cell_is_trained_once_and_judged_under_every_protocol():
     assert len({line["seconds"] for line in lines}) == 1
     (own,) = cells.run(quick(method="logreg", protocols=(PAPER,)), None, "cpu")
     assert own["metrics"]["accuracy"] > 0.3
+
+
+def test_data_are_embedded_once_for_all_probes(monkeypatch):
+    embedded, transform = [], RandomEncoder.transform
+    monkeypatch.setattr(
+        RandomEncoder, "transform", lambda self, X: embedded.append(len(X)) or transform(self, X)
+    )
+    lines = cells.run(quick(), None, "cpu")
+    assert [line["protocol"] for line in lines] == [*BOTH]
+    assert embedded == [96, 48]  # the training and the test part
+
+
+def test_what_trains_nothing_cannot_be_timed():
+    (line,) = cells.run(quick(protocols=(TIMED,)), None, "cpu")
+    assert "trains nothing" in line["error"]
 
 
 def test_transfer_is_judged_on_the_other_domain(monkeypatch):

@@ -14,12 +14,14 @@ from aleator import LFR, cli
 from aleator.benchmark import (
     command,
     datasets,
+    neighbours,
     paper,
     presentation,
     recipes,
     reference,
     speed,
 )
+from aleator.benchmark.cells import Cell, key_of
 from aleator.benchmark.studies import STUDIES
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -282,7 +284,17 @@ def test_committed_lines_are_whole_runs_of_known_recipes():
               "commit", "device", "metrics", "seconds", "epochs_scale"}  # fmt: skip
     rows = lines("runs.jsonl")
     assert rows
+    # Every line is one that a study, with its recipes as they are now, would make again.
+    known = {
+        key
+        for scale in {row["epochs_scale"] for row in rows}
+        for study in STUDIES.values()
+        for cell in study.cells(seeds=range(5), epochs_scale=scale)
+        for key in cell.keys
+    }
+    known |= Cell(recipes.read("cifar10"), 0, (neighbours.NEIGHBOURS,)).keys
     for row in rows:
+        assert key_of(row) in known
         assert wanted <= set(row)
         assert not row["small"]
         assert "dirty" not in row["commit"]

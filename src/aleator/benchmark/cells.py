@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import aleator
 from aleator.benchmark import datasets, protocols
 from aleator.benchmark.protocols import Case
-from aleator.benchmark.provenance import commit, device_name
+from aleator.benchmark.provenance import stamp
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
 from aleator.interruption import InterruptedTrainingWarning
 
@@ -69,8 +69,7 @@ def merged(cells: Iterable[Cell], done: set[Key]) -> list[Cell]:
         missing = [p for p in cell.protocols if cell.key(p) not in done]
         if not missing:
             continue
-        training = (cell.recipe.dataset, cell.recipe.method, cell.recipe.config_hash, cell.seed,
-                    cell.epochs_scale, cell.small)  # fmt: skip
+        training = cell.key(protocols.PAPER)  # however it is judged
         known = found[training].protocols if training in found else ()
         both = tuple(dict.fromkeys([*known, *missing]))
         found[training] = replace(cell, protocols=both)
@@ -81,35 +80,34 @@ def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
     """Train once and judge under every protocol: one line each. What goes wrong becomes a line
     that says so, and what does not depend on it goes on.
     """
-    with warnings.catch_warnings():
-        # Half a training must not pass for a whole one.
-        warnings.simplefilter("error", InterruptedTrainingWarning)
-        try:
-            return _lines(cell, data, device)
-        except InterruptedTrainingWarning:
-            raise KeyboardInterrupt from None
-
-
-def _lines(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
     try:
-        case, facts = _trained(cell, data, device)
-    except InterruptedTrainingWarning:
-        raise
+        with _whole_trainings():
+            case, facts = _trained(cell, data, device)
     except Exception as error:
         return [_failed(cell, protocol, error) for protocol in cell.protocols]
     return [_judged(cell, protocol, case, facts) for protocol in cell.protocols]
 
 
+@contextmanager
+def _whole_trainings() -> Iterator[None]:
+    """Half a training must not pass for a whole one: Ctrl-C in a fit ends the benchmark."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedTrainingWarning)
+        try:
+            yield
+        except InterruptedTrainingWarning:
+            raise KeyboardInterrupt from None
+
+
 def _judged(cell: Cell, protocol: str, case: Case, facts: dict[str, Any]) -> dict[str, Any]:
     began = time.perf_counter()
     try:
-        metrics = protocols.judge(protocol, case)
-    except InterruptedTrainingWarning:
-        raise
+        with _whole_trainings():
+            metrics = protocols.judge(protocol, case)
     except Exception as error:
         return _failed(cell, protocol, error)
     return {
-        **_name(cell, protocol),
+        **named(cell, protocol),
         **facts,
         "metrics": {name: round(value, 5) for name, value in metrics.items()},
         "probe_seconds": round(time.perf_counter() - began, 3),
@@ -129,9 +127,7 @@ def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str,
     last: dict[str, Any] = watched[-1] if watched else {}
     facts = {
         "dataset_sha256": checksum,
-        "version": aleator.__version__,
-        "commit": commit(),
-        "device": device_name(device),
+        **stamp(device),
         "epochs": recipe.parameters.get("epochs"),
         "embedding_std": last.get("embedding_std"),
         "effective_rank": last.get("effective_rank"),
@@ -145,12 +141,13 @@ def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str,
 
 
 def _failed(cell: Cell, protocol: str, error: Exception) -> dict[str, Any]:
-    return {**_name(cell, protocol), "error": f"{type(error).__name__}: {error}"}
+    return {**named(cell, protocol), "error": f"{type(error).__name__}: {error}"}
 
 
-def _name(cell: Cell, protocol: str) -> dict[str, Any]:
-    named = dict(zip(_KEY, cell.key(protocol), strict=True))
-    return {**named, "variant": cell.recipe.variant}
+def named(cell: Cell, protocol: str) -> dict[str, Any]:
+    """What a line says of its cell."""
+    key = dict(zip(_KEY, cell.key(protocol), strict=True))
+    return {**key, "variant": cell.recipe.variant}
 
 
 @cache

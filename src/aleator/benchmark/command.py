@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter
 from pathlib import Path
 
 from aleator.benchmark import runner
-from aleator.benchmark.datasets import SOURCES
+from aleator.benchmark.datasets import SOURCES, data_folder
 from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import METHODS
 from aleator.benchmark.studies import STUDIES, Study
@@ -145,17 +144,14 @@ def _datasets(usual: tuple[str, ...], options: argparse.Namespace) -> list[str]:
         return list(options.datasets)
     if options.small:
         return list(usual)
-    named = options.data or os.environ.get("ALEATOR_DATA")
-    if named is None:
-        raise ValueError(
-            "name the folder of the data sets with --data FOLDER or ALEATOR_DATA=FOLDER, or try "
-            "the program on generated data with --small"
-        )
-    folder, found = Path(named), []
+    try:
+        folder = data_folder(options.data)
+    except ValueError as error:
+        raise ValueError(f"{error}, or try the program on generated data: --small") from None
+    found = []
     for name in usual:
         try:
-            for group in range(len(SOURCES[name].files)):
-                SOURCES[name].find(folder, group)
+            SOURCES[name].paths(folder)
             found.append(name)
         except FileNotFoundError:
             _say(f"{name} is left out: its files are not in {folder}")

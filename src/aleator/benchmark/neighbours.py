@@ -7,7 +7,6 @@ images nearest to a query. Nothing is trained.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
-import aleator
 from aleator.benchmark import plots, recipes
-from aleator.benchmark.cells import loaded
+from aleator.benchmark.cells import Cell, key_of, loaded, named
 from aleator.benchmark.presentation import SHORT
-from aleator.benchmark.provenance import commit, device_name
+from aleator.benchmark.provenance import stamp
 from aleator.benchmark.recipes import Recipe
-from aleator.benchmark.runner import read_lines
+from aleator.benchmark.runner import append, read_lines
 from aleator.diversity import projector_kernel
 from aleator.networks.registry import build_projector
 from aleator.projectors import draw
@@ -58,6 +56,16 @@ class Look:
     queries: np.ndarray
     diverse: Pair
     similar: Pair
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """How similar each pair is, and the share of neighbours that both of it find."""
+        return {
+            "similarity_diverse": round(self.diverse.similarity, 5),
+            "shared_diverse": round(self.diverse.shared, 5),
+            "similarity_similar": round(self.similar.similarity, 5),
+            "shared_similar": round(self.similar.shared, 5),
+        }
 
 
 def look(recipe: Recipe, images: np.ndarray, seed: int, device: str = "auto") -> Look:
@@ -114,16 +122,20 @@ def run(
         recipe = recipes.read(dataset)
         if recipe.parameters["modality"] != "image":
             raise ValueError(f"neighbours are shown as images; {dataset} has none")
-        if any(_same(line, recipe, seed, small) for line in lines):
+        cell = Cell(recipe, seed, (NEIGHBOURS,), small=small)
+        if any(key_of(line) in cell.keys for line in lines):
             continue
         split, checksum = loaded(dataset, data, small)
         began = time.perf_counter()
         found = look(recipe, split.X_train, seed, device)
         seconds = round(time.perf_counter() - began, 3)
-        lines.append(_line(recipe, seed, small, checksum, device, found, seconds))
+        line = {
+            **named(cell, NEIGHBOURS), **stamp(device), "dataset_sha256": checksum,
+            "metrics": found.metrics, "seconds": seconds,
+        }  # fmt: skip
+        append(lines_file, [line])
+        lines.append(line)
         figures.mkdir(parents=True, exist_ok=True)
-        with open(lines_file, "a", encoding="utf-8") as file:
-            file.write(json.dumps(lines[-1]) + "\n")
         _draw(found, split.X_train, dataset, small, figures / f"neighbours-{dataset}-{seed}")
     return table(lines, out)
 
@@ -144,45 +156,6 @@ def table(lines: Sequence[dict[str, Any]], out: Path) -> str:
         f"# Nearest neighbours under pairs of random projectors\n\n{text}\n", encoding="utf-8"
     )
     return text
-
-
-def _same(line: dict[str, Any], recipe: Recipe, seed: int, small: bool) -> bool:
-    wanted = (recipe.dataset, NEIGHBOURS, recipe.config_hash, seed, small)
-    return wanted == tuple(
-        line.get(k) for k in ("dataset", "protocol", "config_hash", "seed", "small")
-    )
-
-
-def _line(
-    recipe: Recipe,
-    seed: int,
-    small: bool,
-    checksum: str,
-    device: str,
-    found: Look,
-    seconds: float,
-) -> dict[str, Any]:
-    return {
-        "dataset": recipe.dataset,
-        "method": recipe.method,
-        "config_hash": recipe.config_hash,
-        "seed": seed,
-        "protocol": NEIGHBOURS,
-        "epochs_scale": 1.0,
-        "small": small,
-        "variant": None,
-        "dataset_sha256": checksum,
-        "version": aleator.__version__,
-        "commit": commit(),
-        "device": device_name(device),
-        "metrics": {
-            "similarity_diverse": round(found.diverse.similarity, 5),
-            "shared_diverse": round(found.diverse.shared, 5),
-            "similarity_similar": round(found.similar.similarity, 5),
-            "shared_similar": round(found.similar.shared, 5),
-        },
-        "seconds": seconds,
-    }
 
 
 def _draw(found: Look, images: np.ndarray, dataset: str, small: bool, stem: Path) -> None:

@@ -144,9 +144,9 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     """One figure a data set; a name for its file and the figure."""
     if not lines or not (study.vary or TIMED in study.protocols):
         return
-    quick = "; ".join(_remarks(lines))
-    for dataset in dict.fromkeys(line["dataset"] for line in _in_order(lines)):
-        own = [line for line in _in_order(lines) if line["dataset"] == dataset]
+    quick, ordered = "; ".join(_remarks(lines)), _in_order(lines)
+    for dataset in dict.fromkeys(line["dataset"] for line in ordered):
+        own = [line for line in ordered if line["dataset"] == dataset]
         title = f"{study.title}, {_short(dataset)}"
         if TIMED in study.protocols:
             bars: dict[str, list[float]] = {}
@@ -175,15 +175,13 @@ def _in_order(lines: Sequence[Line]) -> list[Line]:
 
 def _remarks(lines: Sequence[Line]) -> list[str]:
     """What a reader must know before comparing with anything else."""
-    remarks: list[str] = []
-    if not lines:
-        return remarks
+    remarks = []
     if any(line["small"] for line in lines):
         remarks.append("Small generated data: a test of the program, not of the methods")
     scales = sorted({line["epochs_scale"] for line in lines})
     if len(scales) == 1 and scales != [1]:
         remarks.append(f"A quick look: trained for {100 * scales[0]:g} % of the recipes' epochs")
-    elif scales != [1]:
+    elif len(scales) > 1:
         remarks.append("What is marked with a share of epochs is a quick look")
     return remarks
 

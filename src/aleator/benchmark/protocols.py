@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import Split
 from aleator.benchmark.recipes import Recipe, hash_of, settings_on
+from aleator.benchmark.timing import by_epoch, steady
 
 PAPER, STANDARDISED = "paper", "standardised"
 FINETUNED, TIMED = "finetuned", "timed"
@@ -31,6 +31,11 @@ class Case:
     device: str
     scale: float
     read: Reader
+
+    @cached_property
+    def embedded(self) -> Split:
+        """The embedding of what it was trained on, made once for all probes."""
+        return _embedding_of(self.split, self.estimator)
 
 
 def transfer_to(dataset: str) -> str:
@@ -58,35 +63,42 @@ def config_hash(recipe: Recipe, protocol: str) -> str:
 def judge(protocol: str, case: Case) -> dict[str, float]:
     """Metrics of a trained estimator on the test part, as shares of one."""
     if protocol == TIMED:
-        return _timed(case)
+        return {"seconds_per_epoch": steady(by_epoch(case.estimator.history_))}
     if protocol == FINETUNED:
         return _finetuned(case)
-    if protocol.startswith(_TRANSFER):
-        return _probed(case, case.read(protocol.removeprefix(_TRANSFER)), standardised=False)
-    return _probed(case, case.split, standardised=protocol == STANDARDISED)
+    away = case.read(protocol.removeprefix(_TRANSFER)) if protocol.startswith(_TRANSFER) else None
+    if case.recipe.probe["kind"] == "own":
+        return _by_itself(case, away or case.split)
+    embedded = _embedding_of(away, case.estimator) if away else case.embedded
+    return _probed(case, embedded, standardised=protocol == STANDARDISED)
 
 
-def _probed(case: Case, split: Split, *, standardised: bool) -> dict[str, float]:
-    """By the recipe's probe, or by the classifier itself."""
-    from aleator import evaluation
+def _by_itself(case: Case, split: Split) -> dict[str, float]:
     from aleator.evaluation.metrics import of_classes
+
+    scores = case.estimator.predict_proba(split.X_test)
+    return of_classes(split.y_test, scores, case.estimator.classes_)
+
+
+def _embedding_of(split: Split, estimator: Any) -> Split:
+    train, test = (estimator.transform(X) for X in (split.X_train, split.X_test))
+    return Split(train, split.y_train, test, split.y_test)
+
+
+def _probed(case: Case, embedded: Split, *, standardised: bool) -> dict[str, float]:
+    """By the recipe's probe, on frozen embeddings."""
+    from aleator import evaluation
 
     settings = dict(case.recipe.probe)
     kind = settings.pop("kind")
-    if kind == "own":
-        scores = case.estimator.predict_proba(split.X_test)
-        return of_classes(split.y_test, scores, case.estimator.classes_)
-    parts = split.X_train, split.y_train, split.X_test, split.y_test
     common: dict[str, Any] = {
-        "model": case.estimator, "standardised": standardised, "seeds": [case.seed],
+        **embedded.arrays(), "standardised": standardised, "seeds": [case.seed],
         "device": case.device,
     }  # fmt: skip
     if kind == "logistic":
-        result = evaluation.logistic_regression(*parts, **common)
-    else:
-        probe = {"linear": evaluation.linear_classifier, "mlp": evaluation.mlp_classifier}[kind]
-        result = probe(*parts, **common, training=evaluation.ProbeTraining(**settings))
-    return _first(result)
+        return _first(evaluation.logistic_regression(**common))
+    probe = {"linear": evaluation.linear_classifier, "mlp": evaluation.mlp_classifier}[kind]
+    return _first(probe(**common, training=evaluation.ProbeTraining(**settings)))
 
 
 def _finetuned(case: Case) -> dict[str, float]:
@@ -98,25 +110,12 @@ def _finetuned(case: Case) -> dict[str, float]:
     # The encoder and the scale of its data are the trained estimator's.
     for name in ("modality", "preprocessing", "encoder", "embedding_dim"):
         settings.pop(name, None)
-    split = case.split
-    result = fine_tune(
-        case.estimator, split.X_train, split.y_train, split.X_test, split.y_test,
-        seeds=[case.seed], device=case.device, **settings,
-    )  # fmt: skip
-    return _first(result)
+    settings |= {**case.split.arrays(), "seeds": [case.seed], "device": case.device}
+    return _first(fine_tune(case.estimator, **settings))
 
 
 def _tuning(labelled: Recipe) -> dict[str, Any]:
     return {**labelled.parameters, **labelled.finetuning}
-
-
-def _timed(case: Case) -> dict[str, float]:
-    """Seconds an epoch, the first (capture, warm-up) left out where there are others."""
-    seconds: dict[int, float] = {}
-    for record in getattr(case.estimator, "history_", []):
-        seconds[record["epoch"]] = seconds.get(record["epoch"], 0.0) + record["seconds"]
-    each = [seconds[epoch] for epoch in sorted(seconds)]
-    return {"seconds_per_epoch": float(np.mean(each[1:] or each or [0.0]))}
 
 
 def _first(result: Any) -> dict[str, float]:

@@ -6,6 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import aleator
+
 
 def commit() -> str:
     """The revision that ran; a copy without its history is told by ALEATOR_COMMIT.
@@ -23,6 +25,15 @@ def commit() -> str:
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def stamp(device: str) -> dict[str, str]:
+    """What every line of results says of the program and the machine.
+
+    >>> sorted(stamp("cpu"))
+    ['commit', 'device', 'version']
+    """
+    return {"version": aleator.__version__, "commit": commit(), "device": device_name(device)}
 
 
 def device_name(choice: str) -> str:

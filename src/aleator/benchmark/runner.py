@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from aleator.benchmark import cells as one
+from aleator.benchmark import cells
 from aleator.benchmark.cells import Cell, key_of, merged
 
 Line = dict[str, Any]
@@ -32,19 +32,19 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
-def lines_of(cells: Iterable[Cell], lines: Iterable[Line]) -> list[Line]:
+def lines_of(wanted: Iterable[Cell], lines: Iterable[Line]) -> list[Line]:
     """The finished lines of some cells, each with the cell's own name for its variant.
 
     >>> lines_of([], [{"dataset": "har"}])
     []
     """
     found = {key_of(line): line for line in lines if "error" not in line}
-    wanted = {key: cell.recipe.variant for cell in cells for key in sorted(cell.keys, key=str)}
-    return [{**found[key], "variant": variant} for key, variant in wanted.items() if key in found]
+    variants = {key: cell.recipe.variant for cell in wanted for key in sorted(cell.keys, key=str)}
+    return [{**found[key], "variant": variant} for key, variant in variants.items() if key in found]
 
 
 def run(
-    cells: Sequence[Cell],
+    wanted: Sequence[Cell],
     out: Path,
     *,
     data: str | None = None,
@@ -60,31 +60,33 @@ def run(
     from joblib import Parallel, delayed
 
     done = {key_of(line) for line in read_lines(out) if "error" not in line}
-    todo = sorted(merged(cells, done), key=lambda cell: -cell.cost)
-    lines = len(set().union(*(cell.keys for cell in cells)))
+    todo = sorted(merged(wanted, done), key=lambda cell: -cell.cost)
+    lines = len(set().union(*(cell.keys for cell in wanted)))
     left = sum(len(cell.protocols) for cell in todo)
     say(f"{lines} results, {lines - left} there already, {left} to come from {len(todo)} runs")
-    tasks = (delayed(one.run)(cell, data, device) for cell in todo)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _end_cut_line(out)
+    tasks = (delayed(cells.run)(cell, data, device) for cell in todo)
     failed = []
-    with open(out, "a", encoding="utf-8") as file:
-        made = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-        for count, lines_made in enumerate(made, start=1):
-            for line in lines_made:
-                file.write(json.dumps(line) + "\n")
-                say(f"[{count}/{len(todo)}] {_spoken(line)}")
-            failed += [line for line in lines_made if "error" in line]
-            file.flush()
-            os.fsync(file.fileno())
+    made = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+    for count, lines_made in enumerate(made, start=1):
+        append(out, lines_made)
+        for line in lines_made:
+            say(f"[{count}/{len(todo)}] {_spoken(line)}")
+        failed += [line for line in lines_made if "error" in line]
     return failed
 
 
-def _end_cut_line(out: Path) -> None:
-    """A line cut short by an interruption must not swallow the next one."""
-    if out.exists() and (content := out.read_bytes()) and not content.endswith(b"\n"):
-        with open(out, "ab") as file:
-            file.write(b"\n")
+def append(out: Path, lines: Sequence[Line]) -> None:
+    """Add lines to a results file, so that they are on the disk before anything else happens."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with open(out, "a+b") as file:
+        # A line cut short by an interruption must not swallow the next one.
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _spoken(line: Line) -> str:

@@ -16,9 +16,8 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
 from aleator.benchmark import datasets, recipes
+from aleator.benchmark.timing import by_epoch, steady
 
 RECIPES = ("income", "theorem", "har", "epilepsy", "kvasir")
 
@@ -57,10 +56,8 @@ def measure(
         encoder_seconds = seconds = train_literally(estimator, split.X_train, place).seconds
     else:
         estimator.fit(split.X_train, split.y_train)
-        if not estimator.history_:
-            raise ValueError(f"{method} trains nothing that could be timed by the epoch")
-        seconds = _by_epoch(estimator.history_)
-        encoder_seconds = _by_epoch([r for r in estimator.history_ if "effective_rank" in r])
+        seconds = by_epoch(estimator.history_)
+        encoder_seconds = by_epoch([r for r in estimator.history_ if "effective_rank" in r])
     total = time.perf_counter() - began
     if place.type == "cuda":
         peak, machine = torch.cuda.max_memory_allocated(), torch.cuda.get_device_name()
@@ -73,8 +70,8 @@ def measure(
         "reference": reference,
         "epochs": estimator.epochs,
         "seconds_total": round(total, 3),
-        "seconds_per_epoch": _steady(seconds),
-        "seconds_per_encoder_pass": None if reference else _steady(encoder_seconds),
+        "seconds_per_epoch": steady(seconds),
+        "seconds_per_encoder_pass": None if reference else steady(encoder_seconds),
         "peak_memory_bytes": int(peak),
         "machine": machine,
         "threads": torch.get_num_threads(),
@@ -83,18 +80,6 @@ def measure(
         "config_hash": recipe.config_hash,
         "versions": {"python": platform.python_version(), "torch": str(torch.__version__)},
     }
-
-
-def _steady(seconds: list[float]) -> float:
-    """Mean of all but the first, which holds capture and warm-up, unless there is no other."""
-    return round(float(np.mean(seconds[1:] or seconds)), 5)
-
-
-def _by_epoch(history: list[dict[str, Any]]) -> list[float]:
-    seconds = [0.0] * (1 + max(record["epoch"] for record in history))
-    for record in history:
-        seconds[record["epoch"]] += record["seconds"]
-    return seconds
 
 
 def _processor() -> str:

@@ -20,7 +20,7 @@ from aleator.benchmark.datasets.catalogue import DOMAINS, SOURCES, Source
 from aleator.benchmark.datasets.split import UNLABELLED, Split
 from aleator.benchmark.datasets.standins import generated, small
 
-__all__ = ["SOURCES", "Source", "Split", "domains", "generated", "load", "small"]
+__all__ = ["SOURCES", "Source", "Split", "data_folder", "domains", "generated", "load", "small"]
 
 _READERS: dict[str, Callable[[Path], Split]] = {
     "har": series.har,
@@ -48,16 +48,27 @@ def domains(name: str) -> list[str]:
     return list(DOMAINS[name])
 
 
+def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of the data sets: the one that is given, else the one that `ALEATOR_DATA` names.
+
+    >>> data_folder("data").name
+    'data'
+    """
+    named = folder or os.environ.get("ALEATOR_DATA")
+    if not named:
+        raise ValueError(
+            "name the folder of the data sets with --data FOLDER or ALEATOR_DATA=FOLDER"
+        )
+    return Path(named)
+
+
 def load(name: str, folder: str | os.PathLike[str] | None = None) -> Split:
     """Read a data set from `folder`, by default the one that `ALEATOR_DATA` names."""
     if name in DOMAINS:
         raise ValueError(f"{name!r} has several domains; name one: {', '.join(DOMAINS[name])}")
     if name not in _READERS:
         raise ValueError(f"there is no data set {name!r}; known: {', '.join(_READERS)}")
-    folder = folder or os.environ.get("ALEATOR_DATA")
-    if folder is None:
-        raise ValueError(f"to read {name}, name its folder: --data FOLDER or ALEATOR_DATA=FOLDER")
-    source, path = SOURCES[name], Path(folder)
+    source, path = SOURCES[name], data_folder(folder)
 
     def read() -> Split:
         split = _READERS[name](path)
