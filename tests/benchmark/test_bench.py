@@ -298,6 +298,13 @@ class TestCommand:
         assert "archive.ics.uci.edu" in err
 
 
+def test_a_study_takes_no_method_that_lacks_what_it_looks_at():
+    wanted = ["logreg", "random", "lfr"]
+    assert STUDIES["efficiency"].methods_on("har", wanted) == ["lfr"]
+    assert STUDIES["loss"].methods_on("kvasir-v1", wanted) == ["lfr"]
+    assert STUDIES["table1"].methods_on("har", wanted) == wanted
+
+
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_every_study_has_valid_recipes(name):
     """Every variant constructs, whatever data are at hand."""

@@ -42,8 +42,9 @@ class Study:
             recipes.read(dataset)  # says which data sets have recipes
         usual = self.methods or known
         chosen = usual if wanted is None else wanted
-        # What a study varies, only its own methods have.
-        return [m for m in known if m in chosen and (m in usual or not self.vary)]
+        # What a study varies, and epochs to be timed, only its own methods have.
+        bound = self.vary is not None or TIMED in self.protocols
+        return [m for m in known if m in chosen and (m in usual or not bound)]
 
     def cells(
         self,
