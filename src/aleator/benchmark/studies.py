@@ -103,7 +103,7 @@ def _projectors(recipe: Recipe) -> list[Recipe]:
 
 def _predictor_epochs(recipe: Recipe) -> list[Recipe]:
     alternating = [
-        recipe.varied(str(n), training="alternating", predictor_epochs=n) for n in (1, 2, 5, 10)
+        recipe.varied(str(n), training="alternating", predictor_epochs=n) for n in range(1, 11)
     ]
     return [recipe.varied("joint", training="joint"), *alternating]
 
@@ -146,8 +146,8 @@ STUDIES = {
     for study in (
         Study("table1", "Every method on every data set", _TABLE1),
         Study(
-            "finetune", "The whole encoder trained further, with labels", _TABLE1, (FINETUNED,),
-            ("supervised", "random", *_TRAINED),
+            "finetune", "The whole encoder trained further, with labels", (*_TABLE1, "cifar10"),
+            (FINETUNED,), ("supervised", "random", *_TRAINED),
         ),
         Study(
             "transfer", "Trained on one domain, judged on another", _FAULT, (),
