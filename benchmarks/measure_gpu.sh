@@ -23,6 +23,7 @@ done
 for method in lfr simclr; do
   speed kvasir --method "$method" --epochs 12 >> "$out/passes.jsonl"
 done
+"$bin/python" -m aleator.evaluation.speed --device cuda >> "$out/probes.jsonl"
 
 # The tables, ablations and figures.
 bench table1 finetune --datasets har epilepsy income theorem kvasir-v1

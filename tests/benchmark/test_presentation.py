@@ -35,6 +35,7 @@ class TestTable:
             "| LFR | **94.0 ± 1.0** (93.1 ± 0.5) |",
             "",
             "- HAR: LFR against DACL, Welch's test p = 0.021",
+            "- HAR: 1 instead of 3 runs of Supervised",
         ]
         p = stats.ttest_ind([94, 95, 93], [90, 91, 92], equal_var=False).pvalue
         assert round(p, 3) == 0.021
@@ -116,6 +117,18 @@ class TestTable:
         assert table.columns == ["HAR (10 % of epochs)", "Income"]
         assert "What is marked with a share of epochs is a quick look" in table.markdown()
 
+    def test_signs_that_mean_something_to_latex_are_escaped(self):
+        table = table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
+        assert r"HAR (10 \% of epochs)" in table.latex()
+        pairs = [line("lfr", 0.9, dataset="fault-a", protocol="transfer to fault-c")]
+        assert r"method & A $\to$ C \\" in table_of(STUDIES["transfer"], pairs).latex()
+
+    def test_fewer_runs_than_the_others_are_told(self):
+        lines = [line("lfr", 0.5), line("lfr", 0.6), line("dacl", 0.6), line("diet", 0.4)]
+        note = "HAR: 1 instead of 2 runs of DIET, DACL"
+        assert f"- {note}" in table_of(STUDIES["table1"], lines).markdown()
+        assert note not in table_of(STUDIES["table1"], lines[:2]).markdown()
+
 
 class TestFigures:
     def test_each_data_set_has_one(self, tmp_path):
@@ -140,6 +153,23 @@ class TestFigures:
         assert list(second.get_xdata()) == [1]
         assert [t.get_text() for t in axes.get_legend().get_texts()] == [
             "LFR, paper", "LFR, standardised"]  # fmt: skip
+
+    def test_lines_join_numbers_only(self):
+        values = {("LFR", "paper"): {"joint": [3.0], "1": [1.0], "2": [2.0]}}
+        axes = plots.curves(values, title="t", x_axis="x", y_axis="y").axes[0]
+        assert list(axes.lines[0].get_xdata()) == [1, 2]
+        assert list(axes.containers[0].lines[0].get_xdata()) == [0, 1, 2]
+
+    def test_a_quick_look_is_told_on_the_figures_it_concerns(self, tmp_path):
+        lines = [
+            line("lfr", 0.5, dataset, variant=width, scale=scale)
+            for dataset, scale in (("theorem", 1.0), ("kvasir-v1", 0.25))
+            for width in ("16", "32")
+        ]
+        presentation.write(STUDIES["embedding-dim"], lines, tmp_path, tmp_path)
+        told = {n: "quick look" in (tmp_path / f"embedding-dim-{n}.svg").read_text()
+                for n in ("theorem", "kvasir-v1")}  # fmt: skip
+        assert told == {"theorem": False, "kvasir-v1": True}
 
     def test_seconds_are_bars(self, tmp_path):
         lines = [

@@ -32,7 +32,8 @@ def curves(
     """Mean and deviation over seeds, a curve for each method and protocol.
 
     `values` maps method and protocol to variant to one value a seed. One method is drawn under all
-    protocols in one panel, the paper's with filled marks; several get a panel a protocol.
+    protocols in one panel, the paper's with filled marks; several get a panel a protocol. Lines
+    join numbers only: between two names there is nothing.
 
     >>> one = curves({("LFR", "paper"): {"2": [70.0, 71.0], "4": [72.0]}}, title="K",
     ...              x_axis="K", y_axis="accuracy, %")
@@ -47,14 +48,23 @@ def curves(
     for (method, protocol), curve in values.items():
         at = methods.index(method)
         filled = protocol == PAPER or len(panels) > 1
+        colour = _COLOURS[at % len(_COLOURS)]
+        own = axes[next(k for k, panel in enumerate(panels) if protocol in panel)]
+        joined = [v for v in variants if v in curve and _is_number(v)]
+        own.plot(
+            [variants.index(v) for v in joined],
+            [fmean(curve[v]) for v in joined],
+            color=colour,
+            linestyle="-" if filled else "--",
+        )
         named = [v for v in variants if v in curve]
-        axes[next(k for k, panel in enumerate(panels) if protocol in panel)].errorbar(
+        own.errorbar(
             [variants.index(v) for v in named],
             [fmean(curve[v]) for v in named],
             [_deviation(curve[v]) for v in named],
-            color=_COLOURS[at % len(_COLOURS)],
+            color=colour,
             marker=_MARKERS[at % len(_MARKERS)],
-            linestyle="-" if filled else "--",
+            linestyle="none",
             markerfacecolor=None if filled else "white",
             capsize=3,
             label=method if len(panels) > 1 else f"{method}, {protocol}",
@@ -141,3 +151,11 @@ def _empty(size: tuple[float, float], title: str, note: str) -> Figure:
 
 def _deviation(values: Sequence[float]) -> float:
     return stdev(values) if len(values) > 1 else 0.0
+
+
+def _is_number(variant: str) -> bool:
+    try:
+        float(variant)
+    except ValueError:
+        return False
+    return True

@@ -144,10 +144,10 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     """One figure a data set; a name for its file and the figure."""
     if not lines or not (study.vary or TIMED in study.protocols):
         return
-    quick, ordered = "; ".join(_remarks(lines)), _in_order(lines)
+    ordered = _in_order(lines)
     for dataset in dict.fromkeys(line["dataset"] for line in ordered):
         own = [line for line in ordered if line["dataset"] == dataset]
-        title = f"{study.title}, {_short(dataset)}"
+        title, quick = f"{study.title}, {_short(dataset)}", "; ".join(_remarks(own))
         if TIMED in study.protocols:
             bars: dict[str, list[float]] = {}
             for line in own:

@@ -87,12 +87,14 @@ class Table:
 
     def latex(self) -> str:
         """For a paper (with booktabs)."""
+        head = [self.corner, *self.columns]
+        cells = self._cells(r"\textbf{{{}}}", r"$\pm$")
         lines = [
             rf"\begin{{tabular}}{{l{'c' * len(self.columns)}}}",
             r"\toprule",
-            rf"{self.corner} & {' & '.join(self.columns)} \\",
+            rf"{' & '.join(map(_escaped, head))} \\",
             r"\midrule",
-            *(rf"{' & '.join(cells)} \\" for cells in self._cells(r"\textbf{{{}}}", r"$\pm$")),
+            *(rf"{' & '.join([_escaped(row), *own])} \\" for row, *own in cells),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -137,8 +139,29 @@ class Table:
             for column in self.columns
             if (found := self.comparison(column)) is not None and found.p_value is not None
         ]
-        return compared + self.remarks
+        return compared + self._fewer_runs() + self.remarks
+
+    def _fewer_runs(self) -> list[str]:
+        """Where some rows of a column are means over fewer seeds than the others."""
+        found: dict[tuple[int, int, str], list[str]] = {}
+        for column in self.columns:
+            counts = {row: len(own) for (row, c), own in self.values.items() if c == column}
+            most = max(counts.values())
+            for fewer in sorted(set(counts.values()) - {most}):
+                rows = ", ".join(row for row in self.rows if counts.get(row) == fewer)
+                found.setdefault((fewer, most, rows), []).append(column)
+        return [
+            f"{'; '.join(columns)}: {fewer} instead of {most} runs of {rows}"
+            for (fewer, most, rows), columns in found.items()
+        ]
 
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |".replace("|  |", "| |")
+
+
+def _escaped(text: str) -> str:
+    """As LaTeX has to have it."""
+    for character in "&%#_":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("→", r"$\to$")
