@@ -57,6 +57,21 @@ def test_data_are_embedded_once_for_all_probes(monkeypatch):
     assert embedded == [96, 48]  # the training and the test part
 
 
+def test_a_short_fit_warms_up_what_is_timed(monkeypatch):
+    fits, estimator = [], recipes.Recipe.estimator
+
+    def watched(self, device, seed):
+        fits.append(self.parameters["epochs"])
+        return estimator(self, device, seed)
+
+    monkeypatch.setattr(recipes.Recipe, "estimator", watched)
+    for protocol, expected in ((TIMED, [1, 3]), (PAPER, [3])):
+        fits.clear()
+        (line,) = cells.run(quick(method="lfr", protocols=(protocol,), scale=0.03), None, "cpu")
+        assert "error" not in line
+        assert fits == expected
+
+
 def test_what_trains_nothing_cannot_be_timed():
     (line,) = cells.run(quick(protocols=(TIMED,)), None, "cpu")
     assert "trains nothing" in line["error"]

@@ -172,12 +172,14 @@ class TestFigures:
         assert told == {"theorem": False, "kvasir-v1": True}
 
     def test_seconds_are_bars(self, tmp_path):
+        here = {"protocol": "timed", "device": "cpu", "threads": 2}
         lines = [
-            line("lfr", 0, protocol="timed", metrics={"seconds_per_epoch": 0.1}),
-            line("dacl", 0, protocol="timed", metrics={"seconds_per_epoch": 0.2}),
+            line("lfr", 0, **here, metrics={"seconds_per_epoch": 0.1}),
+            line("dacl", 0, **here, metrics={"seconds_per_epoch": 0.2}),
         ]
         text = presentation.write(STUDIES["efficiency"], lines, tmp_path, tmp_path)
         assert "| LFR | **0.10** |" in text
+        assert "- Timed on 2 CPU threads" in text
         assert (tmp_path / "efficiency-har.svg").exists()
 
 

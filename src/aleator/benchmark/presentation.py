@@ -178,12 +178,18 @@ def _remarks(lines: Sequence[Line]) -> list[str]:
     remarks = []
     if any(line["small"] for line in lines):
         remarks.append("Small generated data: a test of the program, not of the methods")
+    if timed_on := sorted({_machine(line) for line in lines if line["protocol"] == TIMED}):
+        remarks.append(f"Timed on {' and '.join(timed_on)}")
     scales = sorted({line["epochs_scale"] for line in lines})
     if len(scales) == 1 and scales != [1]:
         remarks.append(f"A quick look: trained for {100 * scales[0]:g} % of the recipes' epochs")
     elif len(scales) > 1:
         remarks.append("What is marked with a share of epochs is a quick look")
     return remarks
+
+
+def _machine(line: Line) -> str:
+    return f"{line['threads']} CPU threads" if line["device"] == "cpu" else str(line["device"])
 
 
 def _named(dataset: str, scale: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import aleator
 
@@ -27,13 +28,20 @@ def commit() -> str:
         return "unknown"
 
 
-def stamp(device: str) -> dict[str, str]:
+def stamp(device: str) -> dict[str, Any]:
     """What every line of results says of the program and the machine.
 
     >>> sorted(stamp("cpu"))
-    ['commit', 'device', 'version']
+    ['commit', 'device', 'threads', 'version']
     """
-    return {"version": aleator.__version__, "commit": commit(), "device": device_name(device)}
+    import torch
+
+    return {
+        "version": aleator.__version__,
+        "commit": commit(),
+        "device": device_name(device),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def device_name(choice: str) -> str:

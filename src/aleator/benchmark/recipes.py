@@ -74,7 +74,7 @@ class Recipe:
         return replace(self, variant=variant, parameters={**self.parameters, **changes})
 
     def shortened(self, scale: float) -> Recipe:
-        """The same recipe with a share of its epochs (or steps), for a quick look.
+        """The same recipe with a share of its epochs (or steps), at least one, for a quick look.
 
         Probes on frozen embeddings cost little and are trained in full.
 
