@@ -81,11 +81,27 @@ def test_transfer_is_judged_on_the_other_domain(monkeypatch):
     asked = []
     real = datasets.small
     monkeypatch.setattr(datasets, "small", lambda name: asked.append(name) or real(name))
-    there = protocols.transfer_to("fault-b")
-    (line,) = cells.run(quick("fault-a", protocols=(there,)), None, "cpu")
+    embedded, transform = [], RandomEncoder.transform
+    monkeypatch.setattr(
+        RandomEncoder, "transform", lambda self, X: embedded.append(len(X)) or transform(self, X)
+    )
+    there = tuple(protocols.transfer_to("fault-b", standardised=s) for s in (False, True))
+    lines = cells.run(quick("fault-a", protocols=there), None, "cpu")
     assert asked == ["fault-a", "fault-b"]
-    assert line["protocol"] == there
-    assert 0 <= line["metrics"]["accuracy"] <= 1
+    assert len(embedded) == 2  # the other domain's two parts, once for both probes
+    assert tuple(line["protocol"] for line in lines) == there
+    for line in lines:
+        assert 0 <= line["metrics"]["accuracy"] <= 1
+
+
+def test_transfer_has_both_probes_and_every_other_domain():
+    lfr, supervised = (
+        next(iter(STUDIES["transfer"].cells(["fault-a"], [method], [0])))
+        for method in ("lfr", "supervised")
+    )
+    plain = tuple(f"transfer to fault-{domain}" for domain in "bcd")
+    assert lfr.protocols == (*plain, *(f"{name}, standardised" for name in plain))
+    assert supervised.protocols == plain  # it is judged by its own predictions
 
 
 def test_samples_without_labels_are_learnt_from_and_not_judged(monkeypatch):

@@ -91,7 +91,8 @@ def bars(values: Mapping[str, Sequence[float]], *, title: str, axis: str, note: 
     names = sorted(values, key=lambda name: fmean(values[name]))
     means = [fmean(values[name]) for name in names]
     deviations = [_deviation(values[name]) for name in names]
-    drawn = axes.barh(range(len(names)), means, xerr=deviations, color=_COLOURS[0], capsize=3)
+    errors = deviations if any(deviations) else None
+    drawn = axes.barh(range(len(names)), means, xerr=errors, color=_COLOURS[0], capsize=3)
     axes.bar_label(drawn, [f"{mean:.3g}" for mean in means], padding=6, fontsize="small")
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()

@@ -9,7 +9,14 @@ from typing import Any
 
 from aleator.benchmark import paper, plots
 from aleator.benchmark.datasets import SOURCES
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
+from aleator.benchmark.protocols import (
+    FINETUNED,
+    PAPER,
+    STANDARDISED,
+    TIMED,
+    is_standardised,
+    target_of,
+)
 from aleator.benchmark.recipes import CLASSIFIERS, METHODS
 from aleator.benchmark.studies import Study
 from aleator.benchmark.tables import Table
@@ -41,13 +48,17 @@ def write(study: Study, lines: Sequence[Line], tables: Path, figures: Path) -> s
 
 
 def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
-    """A study's tables with their headings. One is enough, unless several methods are varied."""
+    """A study's tables with their headings. One is enough, unless both protocols do not fit in."""
     ordered = _in_order(lines)
-    if not study.vary or len(study.methods) == 1:
-        return [("", _filled(study, ordered))]
+    if study.vary and len(study.methods) > 1:
+        ordered.sort(key=lambda line: list(SOURCES).index(line["dataset"]))
+        heads = [f"{_short(line['dataset'])}, {_protocol(line)} protocol" for line in ordered]
+    elif study.name == "transfer":
+        heads = [f"{_protocol(line).capitalize()} protocol" for line in ordered]
+    else:
+        heads = [""] * len(ordered)
     parts: dict[str, list[Line]] = {}
-    for line in sorted(ordered, key=lambda line: list(SOURCES).index(line["dataset"])):
-        head = f"{_short(line['dataset'])}, {line['protocol']} protocol"
+    for head, line in zip(heads, ordered, strict=True):
         parts.setdefault(head, []).append(line)
     return [(head, _filled(study, part)) for head, part in parts.items()]
 
@@ -111,10 +122,11 @@ def _add_method(table: Table, line: Line) -> None:
 
 
 def _add_pair(table: Table, line: Line) -> None:
-    pair = line["dataset"][-1] + line["protocol"][-1]
+    source, target = line["dataset"], target_of(line["protocol"])
+    pair = f"{source[-1]}{str(target)[-1]}"
     row, column = METHODS[line["method"]], f"{pair[0].upper()} → {pair[1].upper()}"
     table.add(row, column, score(line))
-    if line["method"] in paper.TRANSFER:
+    if line["method"] in paper.TRANSFER and not is_standardised(line["protocol"]):
         table.known[row, column] = paper.TRANSFER[line["method"]][paper.PAIRS.index(pair)], None
 
 
@@ -126,7 +138,7 @@ def _add_average(table: Table, lines: Sequence[Line]) -> None:
     for (method, _), own in scores.items():
         if len(own) == len(paper.PAIRS):
             table.add(METHODS[method], "average", fmean(own))
-            if method in paper.TRANSFER:
+            if method in paper.TRANSFER and not is_standardised(lines[0]["protocol"]):
                 table.known[METHODS[method], "average"] = fmean(paper.TRANSFER[method]), None
 
 
@@ -147,7 +159,7 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     ordered = _in_order(lines)
     for dataset in dict.fromkeys(line["dataset"] for line in ordered):
         own = [line for line in ordered if line["dataset"] == dataset]
-        title, quick = f"{study.title}, {_short(dataset)}", "; ".join(_remarks(own))
+        title, quick = f"{study.title}, {_short(dataset)}", ". ".join(_remarks(own))
         if TIMED in study.protocols:
             bars: dict[str, list[float]] = {}
             for line in own:
@@ -190,6 +202,10 @@ def _remarks(lines: Sequence[Line]) -> list[str]:
 
 def _machine(line: Line) -> str:
     return f"{line['threads']} CPU threads" if line["device"] == "cpu" else str(line["device"])
+
+
+def _protocol(line: Line) -> str:
+    return STANDARDISED if is_standardised(line["protocol"]) else PAPER
 
 
 def _named(dataset: str, scale: float) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 from aleator.benchmark import recipes
@@ -31,20 +30,48 @@ class Case:
     device: str
     scale: float
     read: Reader
+    _embeddings: dict[str | None, Split] = field(default_factory=dict)
 
-    @cached_property
-    def embedded(self) -> Split:
-        """The embedding of what it was trained on, made once for all probes."""
-        return _embedding_of(self.split, self.estimator)
+    def judged_on(self, target: str | None) -> Split:
+        """The data of another domain, or what it was trained on."""
+        return self.split if target is None else self.read(target)
+
+    def embedded(self, target: str | None) -> Split:
+        """The embedding of those data, made once for all probes."""
+        if target not in self._embeddings:
+            split = self.judged_on(target)
+            train, test = (self.estimator.transform(X) for X in (split.X_train, split.X_test))
+            self._embeddings[target] = Split(train, split.y_train, test, split.y_test)
+        return self._embeddings[target]
 
 
-def transfer_to(dataset: str) -> str:
+def transfer_to(dataset: str, *, standardised: bool = False) -> str:
     """The protocol that judges on another domain.
 
-    >>> transfer_to("fault-b")
-    'transfer to fault-b'
+    >>> transfer_to("fault-b"), transfer_to("fault-b", standardised=True)
+    ('transfer to fault-b', 'transfer to fault-b, standardised')
     """
-    return _TRANSFER + dataset
+    return _TRANSFER + dataset + (f", {STANDARDISED}" if standardised else "")
+
+
+def target_of(protocol: str) -> str | None:
+    """The domain that a protocol judges on; None: that of the training.
+
+    >>> target_of("transfer to fault-b, standardised"), target_of("paper")
+    ('fault-b', None)
+    """
+    if not protocol.startswith(_TRANSFER):
+        return None
+    return protocol.removeprefix(_TRANSFER).removesuffix(f", {STANDARDISED}")
+
+
+def is_standardised(protocol: str) -> bool:
+    """Whether its probe standardises the embedding.
+
+    >>> is_standardised("transfer to fault-b, standardised"), is_standardised("paper")
+    (True, False)
+    """
+    return protocol.endswith(STANDARDISED)
 
 
 def config_hash(recipe: Recipe, protocol: str) -> str:
@@ -66,11 +93,10 @@ def judge(protocol: str, case: Case) -> dict[str, float]:
         return {"seconds_per_epoch": steady(by_epoch(case.estimator.history_))}
     if protocol == FINETUNED:
         return _finetuned(case)
-    away = case.read(protocol.removeprefix(_TRANSFER)) if protocol.startswith(_TRANSFER) else None
+    target = target_of(protocol)
     if case.recipe.probe["kind"] == "own":
-        return _by_itself(case, away or case.split)
-    embedded = _embedding_of(away, case.estimator) if away else case.embedded
-    return _probed(case, embedded, standardised=protocol == STANDARDISED)
+        return _by_itself(case, case.judged_on(target))
+    return _probed(case, case.embedded(target), standardised=is_standardised(protocol))
 
 
 def _by_itself(case: Case, split: Split) -> dict[str, float]:
@@ -78,11 +104,6 @@ def _by_itself(case: Case, split: Split) -> dict[str, float]:
 
     scores = case.estimator.predict_proba(split.X_test)
     return of_classes(split.y_test, scores, case.estimator.classes_)
-
-
-def _embedding_of(split: Split, estimator: Any) -> Split:
-    train, test = (estimator.transform(X) for X in (split.X_train, split.X_test))
-    return Split(train, split.y_train, test, split.y_test)
 
 
 def _probed(case: Case, embedded: Split, *, standardised: bool) -> dict[str, float]:

@@ -72,10 +72,12 @@ class Study:
         return cells
 
     def _protocols_of(self, recipe: Recipe) -> tuple[str, ...]:
+        probed = recipe.method not in CLASSIFIERS
         if self.name == "transfer":
-            others = domains(recipe.dataset.rpartition("-")[0])
-            return tuple(transfer_to(name) for name in others if name != recipe.dataset)
-        if recipe.method in CLASSIFIERS and TIMED not in self.protocols:
+            others = [n for n in domains(recipe.dataset.rpartition("-")[0]) if n != recipe.dataset]
+            variants = (False, True) if probed else (False,)
+            return tuple(transfer_to(n, standardised=v) for v in variants for n in others)
+        if not probed and TIMED not in self.protocols:
             return (PAPER,)
         return self.protocols
 
