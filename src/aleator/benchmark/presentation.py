@@ -201,7 +201,11 @@ def _remarks(lines: Sequence[Line]) -> list[str]:
 
 
 def _machine(line: Line) -> str:
-    return f"{line['threads']} CPU threads" if line["device"] == "cpu" else str(line["device"])
+    return (
+        f"{line.get('threads', 'some')} CPU threads"
+        if line["device"] == "cpu"
+        else str(line["device"])
+    )
 
 
 def _protocol(line: Line) -> str:
