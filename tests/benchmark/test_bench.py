@@ -72,6 +72,18 @@ def test_a_short_fit_warms_up_what_is_timed(monkeypatch):
         assert fits == expected
 
 
+def test_seconds_are_taken_again_on_another_device(tmp_path):
+    out = tmp_path / "runs.jsonl"
+    cell = quick(method="lfr", protocols=(TIMED,))
+    for _ in range(2):
+        runner.run([cell], out, device="cpu")
+    (line,) = runner.read_lines(out)
+    out.write_text(json.dumps({**line, "device": "Some GPU"}) + "\n")
+    runner.run([cell], out, device="cpu")
+    assert [row["device"] for row in runner.read_lines(out)] == ["Some GPU", "cpu"]
+    assert [row["device"] for row in runner.lines_of([cell], runner.read_lines(out))] == ["cpu"]
+
+
 def test_what_trains_nothing_cannot_be_timed():
     (line,) = cells.run(quick(protocols=(TIMED,)), None, "cpu")
     assert "trains nothing" in line["error"]

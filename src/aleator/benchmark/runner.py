@@ -11,6 +11,8 @@ from typing import Any
 
 from aleator.benchmark import cells
 from aleator.benchmark.cells import Cell, key_of, merged
+from aleator.benchmark.protocols import TIMED
+from aleator.benchmark.provenance import device_name
 
 Line = dict[str, Any]
 
@@ -33,7 +35,8 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def lines_of(wanted: Iterable[Cell], lines: Iterable[Line]) -> list[Line]:
-    """The finished lines of some cells, each with the cell's own name for its variant.
+    """The finished lines of some cells, each with the cell's own name for its variant; the last
+    where there are several, as of one timing on two devices.
 
     >>> lines_of([], [{"dataset": "har"}])
     []
@@ -59,7 +62,7 @@ def run(
     """
     from joblib import Parallel, delayed
 
-    done = {key_of(line) for line in read_lines(out) if "error" not in line}
+    done = {key_of(line) for line in read_lines(out) if _stands(line, device)}
     todo = sorted(merged(wanted, done), key=lambda cell: -cell.cost)
     lines = len(set().union(*(cell.keys for cell in wanted)))
     left = sum(len(cell.protocols) for cell in todo)
@@ -73,6 +76,13 @@ def run(
             say(f"[{count}/{len(todo)}] {_spoken(line)}")
         failed += [line for line in lines_made if "error" in line]
     return failed
+
+
+def _stands(line: Line, device: str) -> bool:
+    """Whether a line makes another run needless; seconds are good for their own device only."""
+    if "error" in line:
+        return False
+    return line["protocol"] != TIMED or line["device"] == device_name(device)
 
 
 def append(out: Path, lines: Sequence[Line]) -> None:
