@@ -326,6 +326,7 @@ UNRUN |= {("embedding-dim", "kvasir-v1", "dacl", 0)}
     [
         *((study, name, 1.0) for study in ("table1", "finetune")
           for name in ("har", "epilepsy", "income", "theorem", "kvasir-v1")),
+        ("table1", "physionet2012", 0.25),
         ("finetune", "cifar10", 0.05),
         ("cifar10", "cifar10", 0.05),
         *((study, "kvasir-v1", 0.25) for study in (

@@ -72,6 +72,9 @@ class TestTable:
     def test_kappa_where_the_paper_has_it(self):
         table = table_of(STUDIES["table1"], [line("lfr", 0.8, dataset="mimic3")])
         assert table.values["LFR", "MIMIC-III"] == [40.0]
+        note = "MIMIC-III is judged by kappa, times 100, not by accuracy"
+        assert f"- {note}" in table.markdown()
+        assert "judged by" not in table_of(STUDIES["table1"], [line("lfr", 0.8)]).markdown()
 
     def test_pairs_of_domains(self):
         lines = [line("lfr", 0.9, dataset="fault-a", protocol="transfer to fault-c")]

@@ -190,6 +190,9 @@ def _remarks(lines: Sequence[Line]) -> list[str]:
     remarks = []
     if any(line["small"] for line in lines):
         remarks.append("Small generated data: a test of the program, not of the methods")
+    for dataset in dict.fromkeys(x["dataset"] for x in lines if x["protocol"] != TIMED):
+        if metric := paper.METRIC.get(dataset):
+            remarks.append(f"{_short(dataset)} is judged by {metric}, times 100, not by accuracy")
     if timed_on := sorted({_machine(line) for line in lines if line["protocol"] == TIMED}):
         remarks.append(f"Timed on {' and '.join(timed_on)}")
     scales = sorted({line["epochs_scale"] for line in lines})
