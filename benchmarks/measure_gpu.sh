@@ -25,8 +25,15 @@ for method in lfr simclr; do
 done
 "$bin/python" -m aleator.evaluation.speed --device cuda >> "$out/probes.jsonl"
 
-# The tables, ablations and figures.
+# The tables, ablations and figures. Where a share of the epochs is given, it is that of the committed
+# lines; without --epochs-scale and --seeds the whole is run.
 bench table1 finetune --datasets har epilepsy income theorem kvasir-v1
-bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity stab-dropout
-bench cifar10 neighbours
+bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
+  --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0
+bench cifar10 finetune --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
+  --methods supervised random autoencoder simsiam simclr dacl lfr
+bench embedding-dim --datasets theorem --seeds 0 1 2
+bench stab-dropout --seeds 0 1 2
+bench neighbours
+bench table1 --datasets physionet2012 --epochs-scale 0.25 --seeds 0
 bench efficiency
