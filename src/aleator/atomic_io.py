@@ -1,0 +1,119 @@
+"""Durable writes: a crash at any moment leaves the old content or the new, never a mixture."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Replace a file atomically and wait until it is on disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_file(Path(folder) / "note.txt", b"text")
+    ...     (Path(folder) / "note.txt").read_bytes()
+    b'text'
+    """
+    temporary = _temporary_name(path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def replace_folder(path: Path) -> Iterator[Path]:
+    """Fill a temporary folder, then put it in the place of `path` as a whole.
+
+    If the block raises, `path` is left as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     with replace_folder(Path(parent) / "entry") as folder:
+    ...         _ = (folder / "a.txt").write_text("a")
+    ...     sorted(file.name for file in (Path(parent) / "entry").iterdir())
+    ['a.txt']
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary_name(path)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for file in temporary.rglob("*"):
+            _sync(file)
+        shutil.rmtree(path, ignore_errors=True)
+        os.replace(temporary, path)
+        _sync_folder(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def append_lines(path: Path, lines: Iterable[str]) -> None:
+    """Append whole lines to a text file and wait until they are on disk.
+
+    If an earlier write was cut short in mid-line, a line break is added first, so that the damaged
+    line does not swallow the next one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     append_lines(Path(folder) / "log", ["a", "b"])
+    ...     (Path(folder) / "log").read_text()
+    'a\\nb\\n'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        file.write("".join(f"{line}\n" for line in lines).encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def json_digest(content: Any) -> str:
+    """SHA-256 of a JSON value, independent of the order of keys.
+
+    Examples
+    --------
+    >>> json_digest({"a": 1, "b": 2}) == json_digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def _sync_folder(folder: Path) -> None:
+    if hasattr(os, "O_DIRECTORY"):
+        _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,32 @@
+"""Every error and warning class of the library."""
+
+from __future__ import annotations
+
+
+class InterruptedTrainingWarning(UserWarning):
+    """Warning raised when Ctrl-C ended ``fit`` before its last epoch.
+
+    Turn it into an error where a partly trained model must not be used.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", InterruptedTrainingWarning)
+    """
+
+
+class CollapseWarning(UserWarning):
+    """Warning raised when the embedding is nearly constant or one-dimensional after training."""
+
+
+class GraphCaptureWarning(UserWarning):
+    """Warning raised when a training step cannot be captured as a CUDA graph and runs eagerly."""
+
+
+class ModelFileError(ValueError):
+    """A saved model is missing, damaged, or was not written by Aleator."""
+
+
+class DamagedFileError(ValueError):
+    """A file of a data set cannot be read; the message names the file."""
