@@ -12,11 +12,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+from aleator.version import __version__
 
 if TYPE_CHECKING:
-    from aleator import diversity, evaluation, losses, networks, views
-    from aleator.estimators import (
+    from aleator import diversity, evaluation, losses, modalities, networks, views
+    from aleator.loading import load
+    from aleator.methods import (
+        BYOL,
         DACL,
         DIET,
         LFR,
@@ -30,43 +32,27 @@ if TYPE_CHECKING:
         STab,
         Supervised,
     )
-    from aleator.modelfiles import load
 
 __all__ = [
-    "Autoencoder", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab", "SimCLR",
-    "SimSiam", "Supervised", "TSTCC", "load", "diversity", "evaluation", "losses",
-    "networks", "views",
+    "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab",
+    "SimCLR", "SimSiam", "Supervised", "TSTCC", "load", "diversity", "evaluation", "losses",
+    "modalities", "networks", "views",
     "__version__",
 ]  # fmt: skip
 
-# torch and scikit-learn take seconds to import, so a name pulls them in when it is first used.
-_HOMES = {
-    "Autoencoder": "aleator.estimators",
-    "DACL": "aleator.estimators",
-    "DIET": "aleator.estimators",
-    "LFR": "aleator.estimators",
-    "LogReg": "aleator.estimators",
-    "RandomEncoder": "aleator.estimators",
-    "SCARF": "aleator.estimators",
-    "STab": "aleator.estimators",
-    "SimCLR": "aleator.estimators",
-    "SimSiam": "aleator.estimators",
-    "Supervised": "aleator.estimators",
-    "TSTCC": "aleator.estimators",
-    "load": "aleator.modelfiles",
-    "diversity": "aleator.diversity",
-    "evaluation": "aleator.evaluation",
-    "losses": "aleator.losses",
-    "networks": "aleator.networks",
-    "views": "aleator.views",
-}
+_MODULES = ("diversity", "evaluation", "losses", "modalities", "networks", "views")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    # torch and scikit-learn take seconds to import, so they are imported when a name is first used.
+    if name not in __all__:
         raise AttributeError(f"module 'aleator' has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    value = home if _HOMES[name] == f"aleator.{name}" else getattr(home, name)
+    if name in _MODULES:
+        value: Any = import_module(f"aleator.{name}")
+    elif name == "load":
+        value = import_module("aleator.loading").load
+    else:
+        value = getattr(import_module("aleator.methods"), name)
     globals()[name] = value
     return value
 

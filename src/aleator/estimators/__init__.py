@@ -1,15 +1,10 @@
-"""The estimators: what a user imports."""
+"""The scikit-learn face that all methods share."""
 
-from aleator.estimators.autoencoder import Autoencoder
-from aleator.estimators.contrastive import DACL, SCARF, SimCLR
-from aleator.estimators.diet import DIET
-from aleator.estimators.lfr import LFR
-from aleator.estimators.noncontrastive import SimSiam, STab
-from aleator.estimators.supervised import LogReg, Supervised
-from aleator.estimators.tstcc import TSTCC
-from aleator.estimators.untrained import RandomEncoder
+from aleator.estimators.base import FitContext, RepresentationLearner, TrainingSpec, estimator
+from aleator.estimators.classifier import ClassifierLearner
+from aleator.estimators.trained import TrainedLearner
 
 __all__ = [
-    "Autoencoder", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab", "SimCLR",
-    "SimSiam", "Supervised", "TSTCC",
+    "ClassifierLearner", "FitContext", "RepresentationLearner", "TrainedLearner", "TrainingSpec",
+    "estimator",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The scikit-learn face that every method shares: fit, transform, save."""
+"""The estimator that all methods share: fit, transform, save."""
 
 from __future__ import annotations
 
@@ -12,33 +12,53 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from aleator.estimators.documentation import filled_in
-from aleator.inputs import MODALITIES, Door
-from aleator.interruption import InterruptedTrainingWarning
-from aleator.networks.registry import build_encoder, encoder_name
-from aleator.networks.shapes import flat_width
-from aleator.parameters import refuse_not_stored, require_int
+from aleator import serialization
+from aleator.estimators.documentation import complete_docstring, field_defaults
+from aleator.estimators.networks import NetworkContext, NetworkSpec
+from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
+from aleator.inputs import InputAdapter, Source, read
+from aleator.modalities import Modality, get_modality, infer_modality
+from aleator.modalities.spec import ViewPair
+from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.embedding import embed
 from aleator.training.method import Method
+from aleator.training.plan import Plan
 from aleator.training.sampler import Sampler
 
-CPU = torch.device("cpu")
 _Class = TypeVar("_Class", bound=type)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(cls: _Class) -> _Class:
-    """Make a class an estimator: its fields and those it inherits become keyword arguments.
+    """Make a class an estimator: its fields, own and inherited, become keyword parameters.
 
-    `__init__` stores them untouched, as scikit-learn asks, and the docstring gets the paragraphs on
-    the parameters that all estimators share.
+    ``__init__`` stores them unchanged, as scikit-learn requires, and the docstring gets the
+    descriptions of the parameters that estimators share.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of `RepresentationLearner` whose parameters are annotated class attributes.
+
+    Returns
+    -------
+    type
+
+    Examples
+    --------
+    >>> @estimator
+    ... class Scaled(RepresentationLearner):
+    ...     factor: float = 2.0
+    >>> Scaled(factor=3.0).get_params()["factor"]
+    3.0
     """
-    cls.__doc__ = filled_in(cls.__doc__ or "")
-    return dataclass(kw_only=True, eq=False, repr=False)(cls)  # type: ignore[return-value]
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    made.__doc__ = complete_docstring(cls.__doc__ or "", field_defaults(made))
+    return made  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -52,57 +72,83 @@ class Seeds:
     noise: int
 
     @classmethod
-    def drawn_from(cls, random_state: Any) -> Seeds:
-        """Seeds from what scikit-learn accepts as `random_state`."""
+    def from_random_state(cls, random_state: Any) -> Seeds:
+        """Draw seeds from what scikit-learn accepts as `random_state`."""
         root = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
         return cls(*(int(seed) for seed in np.random.SeedSequence(root).generate_state(5)))
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a fit starts from: the data as columns, the labels if any, and where chance comes in."""
+class FitContext:
+    """What a method gets to prepare its training.
 
-    door: Door
-    data: Tensor
-    labels: Any
+    Attributes
+    ----------
+    modality : Modality
+        Kind of data.
+    adapter : InputAdapter
+        Shape of a sample, and how data are converted.
+    source : Source
+        Training data, converted to float32 when they are read.
+    y : array-like or None
+        Labels as they were passed.
+    sampler : Sampler
+        Order of the samples.
+    seeds : Seeds
+        Seeds of the networks and the training.
+    """
+
+    modality: Modality
+    adapter: InputAdapter
+    source: Source
+    y: Any
     sampler: Sampler
     seeds: Seeds
 
-    @property
-    def modality(self) -> str:
-        """The kind of data."""
-        return self.door.modality.name
-
 
 @dataclass(frozen=True)
-class Draft:
-    """A method made ready to train, and how to read off what it has learnt.
+class TrainingSpec:
+    """A method ready to be trained.
 
-    `columns` are per-sample tensors besides the input. `furnish` makes what is too large to be made
-    before the plan has found room for it.
+    Attributes
+    ----------
+    method : Method
+        What to train.
+    fitted_attributes : callable
+        Function that returns the attributes of the fitted estimator, called after training.
+    columns : dict of str to Tensor
+        Columns besides the input, for example labels.
+    materialize : callable
+        Function that allocates what is too large to exist before the plan has reserved memory.
     """
 
     method: Method
-    learnt: Callable[[], dict[str, Any]]
+    fitted_attributes: Callable[[], dict[str, Any]]
     columns: dict[str, Tensor] = field(default_factory=dict)
-    furnish: Callable[[], None] = lambda: None
+    materialize: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
-class Training:
-    """How a fit went."""
+class TrainingResult:
+    """How a fit went; `attributes` are fitted attributes that only training can tell."""
 
     history: list[dict[str, Any]] = field(default_factory=list)
-    plan: Any = None
-    warning: str | None = None
+    plan: Plan | None = None
+    collapse: str | None = None
     interrupted: bool = False
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @estimator
 class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What all estimators have in common; a subclass drafts its method.
+    """Base class of all estimators.
 
-    Nothing is stored on the estimator before training has succeeded.
+    A subclass declares its networks in `_networks` and prepares its training in `_prepare`. Nothing
+    is stored on the estimator before training has succeeded.
+
+    Parameters
+    ----------
+    {data}
     """
 
     modality: str = "auto"
@@ -111,87 +157,204 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     precision: str = "auto"
     random_state: Any = None
 
-    # The kinds of data that a method can work on.
-    modalities: ClassVar[Sequence[str]] = tuple(MODALITIES)
-    # The networks that a fitted estimator keeps (`encoder_` …), each with the parameters that chose
-    # it, and the other facts that a model file must hold.
-    networks: ClassVar[Mapping[str, Sequence[str]]] = {"encoder": ("encoder",)}
-    facts: ClassVar[Sequence[str]] = ("embedding_dim_",)
+    # The networks that a fitted estimator keeps, as attributes with an underscore.
+    _networks: ClassVar[Mapping[str, NetworkSpec]] = {}
+    # Other attributes that a saved model must hold.
+    _saved_attributes: ClassVar[Sequence[str]] = ("embedding_dim_",)
+    # Names of the modalities that a method can process; None: all.
+    _supported_modalities: ClassVar[Sequence[str] | None] = None
 
     def _check_parameters(self) -> None:
-        """Refuse what makes no sense whatever the data are."""
+        """Raise ValueError for parameters that are wrong whatever the data are."""
+        for spec in self._networks.values():
+            spec.check(self)
 
-    def _draft(self, material: Material) -> Draft:
+    def _prepare(self, context: FitContext) -> TrainingSpec:
+        """Build the networks and the method."""
         raise NotImplementedError
 
-    def _train(self, draft: Draft, material: Material, device: torch.device) -> Training:
-        raise NotImplementedError
+    def _train(
+        self, spec: TrainingSpec, context: FitContext, device: torch.device
+    ) -> TrainingResult:
+        """Train; an estimator that trains nothing returns an empty result."""
+        return TrainingResult()
 
-    def _build(self, name: str, door: Door, facts: Mapping[str, Any]) -> Any:
-        """An untrained network as the parameters describe it: to be trained, or filled on loading.
+    def fit(self, X: Any, y: Any = None, *, sample_order: Any = None) -> Self:
+        """Learn a representation of X.
 
-        `facts` holds what the door does not know, under the names that fitted estimators use.
+        Parameters
+        ----------
+        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+            Training data of shape (n, columns), (n, channels, time) or
+            (n, channels, height, width). Arrays are not copied, and memory-mapped arrays and
+            datasets are read batch by batch.
+        y : array-like of shape (n,), default=None
+            Labels. Only classifiers use them.
+        sample_order : array-like of shape (n_passes, length), default=None
+            One row of sample indices per pass over the data, in the order of the passes (for LFR:
+            an encoder pass, then its predictor passes, and so on). It replaces shuffling, so that a
+            run can be checked against another program.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
-        raise NotImplementedError
-
-    def fit(self, X: Any, y: Any = None, sample_order: Any = None) -> Self:
-        """Learn a representation of `X` (labels are ignored).
-
-        `sample_order`: one row of sample indices for every pass over the data, in the order of
-        the passes (for LFR: an encoder pass, then its predictor passes, and again). It takes the
-        place of shuffling and makes a run checkable from outside.
-        """
-        refuse_not_stored(self.get_params(deep=False))
+        serialization.check_all_stored(self.get_params(deep=False))
         self._check_parameters()
         device = resolve_device(self.device)
         resolve_precision(self.precision, device)
         name = type(self).__name__
-        _get_feature_names(X)  # refuses names of mixed types now rather than after training
-        door, columns = Door.opened_by(X, self.modality, self.preprocessing, asker=name)
-        if door.modality.name not in self.modalities:
-            raise ValueError(
-                f"{name} works on {_spoken(self.modalities)}, but X is read as "
-                f"{_spoken([door.modality.name])}, {door.modality.layout}"
-            )
-        data = torch.from_numpy(columns)
-        seeds = Seeds.drawn_from(self.random_state)
-        sampler = Sampler(len(data), seeds.order, _checked_order(sample_order, len(data)))
-        material = Material(door, data, y, sampler, seeds)
-        draft = self._draft(material)
-        training = self._train(draft, material, device)
-        for module in draft.method.modules.values():
+        # Column names of mixed types are refused now; the names are stored after training.
+        validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
+        data = read(X, min_samples=2, estimator_name=name)
+        modality = infer_modality(self.modality, data.shape)
+        self._check_modality(modality)
+        adapter = InputAdapter(modality.layout, name).fit(data, self.preprocessing)
+        seeds = Seeds.from_random_state(self.random_state)
+        orders = _check_sample_order(sample_order, len(data.source))
+        sampler = Sampler(len(data.source), seeds.order, orders)
+        context = FitContext(modality, adapter, adapter.adapt(data), y, sampler, seeds)
+        spec = self._prepare(context)
+        result = self._train(spec, context, device)
+        for module in spec.method.modules.values():
             module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
-        _check_feature_names(self, X, reset=True)
-        self.door_ = door
-        self.n_features_in_ = door.n_features
-        self.history_ = training.history
-        self.plan_ = training.plan
-        for attribute, value in draft.learnt().items():
+        validate_data(self, X, skip_check_array=True, ensure_2d=False)  # stores feature_names_in_
+        self.adapter_ = adapter
+        self.n_features_in_ = adapter.n_features
+        self.history_ = result.history
+        self.plan_ = result.plan
+        for attribute, value in {**spec.fitted_attributes(), **result.attributes}.items():
             setattr(self, attribute, value)
-        if training.warning is not None:
-            kind = InterruptedTrainingWarning if training.interrupted else UserWarning
-            warnings.warn(f"{name}: {training.warning}", kind, stacklevel=2)
+        if result.interrupted:
+            warnings.warn(
+                f"{name}: training was interrupted after {len(result.history)} passes over the "
+                "data; the estimator is fitted with what was learned so far",
+                InterruptedTrainingWarning,
+                stacklevel=2,
+            )
+        elif result.collapse is not None:
+            warnings.warn(f"{name}: {result.collapse}", CollapseWarning, stacklevel=2)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Embed `X`: one row of float32 a sample."""
+        """Embed X.
+
+        Parameters
+        ----------
+        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+            Data of the kind and shape of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n, embedding_dim_), float32
+            One row per sample.
+        """
         check_is_fitted(self)
-        return self._embedded(self.encoder_, X)
+        return self._run_network(self.encoder_, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into the folder `path`: weights and a description.
+        """Write the fitted estimator into a folder, without pickle.
 
-        Read it back with `aleator.load`. An older model in the folder is replaced in one stroke.
+        Read it back with `aleator.load`. A model that is in the folder already is replaced
+        atomically.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The folder, which is created if it does not exist.
         """
-        from aleator.modelfiles import save
+        check_is_fitted(self)
+        serialization.save(self, path, networks=self._networks, attributes=self._saved_attributes)
 
-        save(self, path)
+    @classmethod
+    def restore(
+        cls, saved: serialization.SavedModel, networks: Mapping[str, Any]
+    ) -> RepresentationLearner:
+        """Make a fitted estimator from a saved model (see `aleator.load`).
 
-    def _embedded(self, network: nn.Module, X: Any) -> np.ndarray:
-        _check_feature_names(self, X, reset=False)
-        rows = self.door_.admit(X)
+        Parameters
+        ----------
+        saved : SavedModel
+            What the folder holds.
+        networks : mapping of str to module or list of modules
+            Networks of the user, which a model folder does not hold.
+
+        Returns
+        -------
+        RepresentationLearner
+        """
+        made = cls(**saved.parameters)
+        modality = get_modality(saved.adapter["modality"])
+        adapter = InputAdapter(
+            modality.layout,
+            cls.__name__,
+            shape=tuple(saved.adapter["shape"]),
+            scale=saved.scale,
+            lacks_channels=saved.adapter["lacks_channels"],
+        )
+        context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
+
+        def build(name: str) -> Any:
+            with seeded(0):  # the weights are replaced
+                return cls._networks[name].build(made, context)
+
+        attributes = serialization.restored_networks(saved, made, cls._networks, networks, build)
+        attributes |= {**saved.attributes, **saved.common_attributes, "adapter_": adapter}
+        for name, value in attributes.items():
+            setattr(made, name, value)
+        return made
+
+    def training_views(self, source: Source) -> ViewPair | None:
+        """Two views that a fitted estimator compared in training.
+
+        Parameters
+        ----------
+        source : Source
+            Data from which views may draw values.
+
+        Returns
+        -------
+        tuple of two torch.nn.Module or None
+            None if the method compares no views.
+        """
+        check_is_fitted(self)
+        return self._views(get_modality(self.adapter_.modality), source)
+
+    def _views(self, modality: Modality, source: Source) -> ViewPair | None:
+        return None
+
+    def _build_networks(
+        self, context: FitContext, **attributes: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Build all networks of the table, untrained, and the attributes that they depend on."""
+        found: dict[str, Any] = {**attributes}
+        network_context = NetworkContext(context.modality, context.adapter.shape, found, {})
+        with seeded(context.seeds.encoder):
+            encoder = self._networks["encoder"].build(self, network_context)
+        found["embedding_dim_"] = checked_output_width(encoder, context.adapter.shape, "encoder")
+        with seeded(context.seeds.heads):
+            heads = {
+                name: spec.build(self, network_context)
+                for name, spec in self._networks.items()
+                if name != "encoder"
+            }
+        return {"encoder": encoder, **heads}, found
+
+    def _check_modality(self, modality: Modality) -> None:
+        supported = self._supported_modalities
+        if supported is not None and modality.name not in supported:
+            names = " and ".join(get_modality(name).layout.plural for name in supported)
+            raise ValueError(
+                f"{type(self).__name__} works on {names}, but X is {modality.layout.plural} of "
+                f"shape {modality.layout}"
+            )
+
+    def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:
+        validate_data(self, X, skip_check_array=True, ensure_2d=False, reset=False)
         device = resolve_device(self.device)
-        return embed(network, rows, device, resolve_precision(self.precision, device))
+        source = self.adapter_.read(X)
+        return embed(network, source, device, resolve_precision(self.precision, device))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -204,64 +367,18 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return self.embedding_dim_
 
 
-@estimator
-class EncoderLearner(RepresentationLearner):
-    """A representation learner whose encoder is the user's choice."""
-
-    embedding_dim: int | None = None
-    encoder: Any = "auto"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.embedding_dim is not None:
-            require_int("embedding_dim", self.embedding_dim, least=1)
-
-    def _build(self, name: str, door: Door, facts: Mapping[str, Any]) -> Any:
-        assert name == "encoder"
-        return build_encoder(
-            self.encoder, door.modality.name, door.shape, self.embedding_dim
-        ).float()
-
-    def _drawn_encoder(self, material: Material) -> tuple[nn.Module, int]:
-        """The encoder before training, and the width of its embedding."""
-        with seeded(material.seeds.encoder, CPU):
-            encoder = self._build("encoder", material.door, {})
-        return encoder, width_of(encoder, material.door.shape, "encoder")
-
-    def _encoder_kind(self, modality: str) -> str | None:
-        """The registered name of the encoder, or None for one of the user's own."""
-        return encoder_name(self.encoder, modality) if isinstance(self.encoder, str) else None
-
-
-def width_of(module: nn.Module, shape: Sequence[int], role: str) -> int:
-    """The numbers a row that a network puts out, or an error that says what it cannot take.
-
-    >>> width_of(nn.Linear(3, 5), (3,), "head")
-    5
-    """
-    try:
-        return flat_width(module, shape)
-    except (RuntimeError, TypeError, IndexError) as error:
-        raise ValueError(f"the {role} cannot take rows of shape {tuple(shape)}: {error}") from error
-
-
-def _spoken(modalities: Sequence[str]) -> str:
-    plural = {"table": "tables", "series": "series", "image": "images"}
-    return " and ".join(plural[name] for name in modalities)
-
-
-def _checked_order(sample_order: Any, rows: int) -> Tensor | None:
+def _check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:
     if sample_order is None:
         return None
     order = np.asarray(sample_order)
     if order.ndim != 2 or order.size == 0 or order.dtype.kind not in "iu":
         raise ValueError(
-            "sample_order must be a table of whole numbers, one row of sample indices for every "
-            f"pass over the data; got an array of shape {order.shape} and type {order.dtype}"
+            "sample_order must be a two-dimensional array of integers, one row of sample indices "
+            f"per pass over the data, got an array of shape {order.shape} and type {order.dtype}"
         )
-    if order.min() < 0 or order.max() >= rows:
+    if order.min() < 0 or order.max() >= n_samples:
         raise ValueError(
-            f"sample_order names samples from {order.min()} to {order.max()}, "
-            f"but X has rows 0 to {rows - 1}"
+            f"sample_order has indices from {order.min()} to {order.max()}, "
+            f"but X has rows 0 to {n_samples - 1}"
         )
     return torch.from_numpy(np.array(order, dtype=np.int64))

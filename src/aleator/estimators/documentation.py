@@ -1,100 +1,170 @@
-"""What estimators' docstrings say of the parameters and attributes that they share."""
+"""Descriptions of the parameters and attributes that several estimators share."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from typing import Any
+
 _PARAGRAPHS = {
-    "{encoding}": """\
-embedding_dim : int or None
-    Width of the embedding. None: 256 for tables, the flattened width of the CNN for series, 64 for
-    a TCN, 2048 for images.
-encoder : str, torch.nn.Module or callable
-    A name ("auto", "mlp"; series: "cnn", "tcn"; images: "resnet18"), a module (copied; it keeps its
-    own width), or a factory that gets (input_shape, embedding_dim).""",
+    "{encoder}": """\
+embedding_dim : int or None, default=?
+    Width of the embedding. None is 256 for tables; the flattened width of the CNN for series, or
+    2048 if that exceeds 4096; 64 for a TCN; 2048 for images.
+encoder : str, torch.nn.Module or callable, default=?
+    A name, a module (copied; it keeps its own width), or a factory called with
+    (input_shape, embedding_dim). Names are "auto" and "mlp"; for series "cnn", "cnn-pooled" (width
+    independent of the length; "auto" for long series) and "tcn"; for images "resnet18".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image"}
-    "auto" reads the shape of X: (n, columns), (n, channels, time) or
+modality : {"auto", "table", "series", "image"}, default=?
+    Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width).
-preprocessing : {"auto", None}
-    "auto" centres every column or channel and scales it to unit deviation; None leaves values
-    untouched.
-device : str
-    "auto", "cpu", "cuda", "cuda:1" …
-precision : {"auto", "32", "tf32", "bf16"}
+preprocessing : {"auto", None}, default=?
+    "auto" standardizes every column or channel to zero mean and unit variance; None leaves values
+    as they are.
+device : str, default=?
+    "auto" is the first GPU, else the CPU; or "cpu", "cuda", "cuda:1" and so on.
+precision : {"auto", "32", "tf32", "bf16"}, default=?
     "auto" is tf32 on a GPU. "bf16" trains the networks in half precision.
-random_state : int, RandomState or None
-    Fixes everything: same seed, same machine, same numbers.""",
+random_state : int, RandomState instance or None, default=?
+    Seed of everything random. The same seed on the same machine gives the same numbers.""",
     "{views}": """\
-views : "auto", callable or two of them
-    "auto": for series TS-TCC's weak and strong view; for tables the row as it is and corrupted as
-    in SCARF; for images crop, flip, colour jitter, greyscale and blur
-    (pip install 'aleator[image]'). A function gets a batch and returns a changed one.
-view_options : dict or None
-    Adjusts the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (as in
-    TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, grey_share,
+views : "auto", callable or tuple of two callables, default=?
+    "auto" is the weak and the strong view of TS-TCC for series; the row itself and its corruption
+    as in SCARF for tables; crop, flip, color jitter, grayscale and blur for images
+    (``pip install 'aleator[image]'``). A function maps a batch to a changed batch.
+view_options : dict or None, default=?
+    Options of the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (see
+    TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, gray_share,
     blur_share, blur_kernel.""",
-    "{view}": """\
-views : "auto", "either", None or callable
-    "auto" augments images as SimCLR does (pip install 'aleator[image]') and leaves tables and
-    series as they are; "either" shows each sample in one or the other of SimCLR's views; None
-    changes nothing. A function gets a batch and returns a changed one.
-view_options : dict or None
-    Adjusts the built-in views, as in SimCLR.""",
-    "{projector}": """\
-projector_layers, projector_hidden : int or None
-    Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for
-    tables, 3 of 512 for series, 3 of 256 for images.
-projector_norm : {"auto", "none", "hidden", "end", "both"}
-    Where the head normalises batches: nowhere, between its layers, at its end. "auto" is "hidden";
-    for tables "none" with a contrastive loss, "end" with STab.""",
-    "{heads}": """\
-projector_layers, projector_hidden : int or None
-    Layers of the head after the embedding, and their width. None, as in the paper: 2 of 256 for
-    tables, 3 of 512 for series, 3 of 256 for images.
-projector_norm : {"auto", "none", "hidden", "end", "both"}
-    Where the head normalises batches: nowhere, between its layers, at its end. "auto" is "hidden";
-    for tables "none" with a contrastive loss, "end" with STab.
-predictor : {"auto", "linear", "mlp"} or callable
-    The layer after the projector. "auto" is the paper's: linear, but "mlp" for images and TCNs.
-    "mlp" has `predictor_layers` layers of width `predictor_hidden`. A factory gets
-    (projector_hidden, projector_hidden).""",
+    "{single view}": """\
+views : "auto", "either", None or callable, default=?
+    "auto" augments images as SimCLR does (``pip install 'aleator[image]'``) and leaves tables and
+    series as they are; "either" applies one of SimCLR's two views at random; None changes nothing.
+    A function maps a batch to a changed batch.
+view_options : dict or None, default=?
+    Options of the built-in views (see SimCLR).""",
+    "{projection head}": """\
+projector_layers : int or None, default=?
+    Layers of the projection head. None, as in the paper: 2 for tables, 3 for series and images.
+projector_hidden : int or None, default=?
+    Width of the projection head. None, as in the paper: 256 for tables and images, 512 for series.
+projector_norm : {"auto", "none", "hidden", "end", "both"}, default=?
+    Where the projection head normalizes batches: nowhere, between its layers, at its end, or both.
+    "auto" is "hidden" for series and images; for tables it is "none" with a contrastive loss,
+    "hidden" for SimSiam and BYOL, "end" for STab.""",
+    "{predictor}": """\
+predictor : {"auto", "linear", "mlp"} or callable, default=?
+    Head after the projection head. "auto" is the paper's: linear, but "mlp" for images and TCNs. A
+    factory is called with (projector_hidden, projector_hidden).
+predictor_layers : int, default=?
+    Layers of an "mlp" predictor.
+predictor_hidden : int, default=?
+    Width of the hidden layers of an "mlp" predictor.""",
+    "{predictor lr}": """\
+predictor_learning_rate : float or None, default=?
+    Learning rate of the predictor, which stays constant whatever the schedule. None is
+    `learning_rate`.""",
     "{training}": """\
-epochs : int
-    Passes over the data in which the encoder is trained.
-steps : int or None
-    Count in steps instead: stop after so many encoder steps; `warmup_epochs` then counts steps.
-batch_size : int
-    Rows a step looks at.
-optimizer : {"adam", "adamw", "sgd"}
-    With `learning_rate` (None: 1e-3 for tables, 3e-4 for series and images), `betas` (Adam),
-    `momentum` (SGD) and `weight_decay`.
-schedule : {"constant", "cosine"}
-    Of the encoder's learning rate, after `warmup_epochs` of linear warm-up.
-memory_limit : int or None
-    Bytes that data and what is derived from them may take on the device; None: 70 % of what is
-    free. What does not fit stays on the host or is computed again for every batch.
-progress : bool
-    Show a progress bar if there is a terminal.""",
-    "{attributes}": """\
-encoder_ : the trained network, on the CPU.
-history_ : a dict for every pass over the data: epoch, phase, loss, seconds, steps, rates, and for
-    passes that train the encoder `embedding_std` and `effective_rank` (see `training.watch`).
-plan_ : what was kept where; print it.
-embedding_dim_, n_features_in_, feature_names_in_ : as their names say.""",
+epochs : int, default=?
+    Passes over the data that train the encoder.
+steps : int or None, default=?
+    Number of encoder steps, instead of `epochs`; `warmup_epochs` then counts steps.
+batch_size : int, default=?
+    Rows per step.
+optimizer : {"adam", "adamw", "sgd"}, default=?
+    The optimizer.
+learning_rate : float or None, default=?
+    None is 1e-3 for tables, 3e-4 for series and images.
+betas : tuple of two floats, default=?
+    Decay of the moments of Adam.
+momentum : float, default=?
+    Momentum of SGD.
+weight_decay : float, default=?
+    Weight decay.
+schedule : {"constant", "cosine"}, default=?
+    Schedule of the learning rate after the warm-up.
+warmup_epochs : int, default=?
+    Epochs of linear warm-up.
+memory_limit : int or None, default=?
+    Bytes that the data and what is derived from them may take on the device. None is 70 % of what
+    is free. What does not fit stays on the host or is computed again for every batch.
+progress : bool, default=?
+    Show a progress bar if stderr is a terminal.
+verbose : int, default=?
+    1 prints a line per encoder pass, 2 a line per pass over the data.""",
+    "{head attributes}": """\
+projection_head_ : torch.nn.Module
+    The trained projection head, on the CPU.
+predictor_ : torch.nn.Module
+    The trained predictor, on the CPU.""",
+    "{trained attributes}": """\
+encoder_ : torch.nn.Module
+    The trained encoder, on the CPU.
+embedding_dim_ : int
+    Width of the embedding.
+history_ : list of dict
+    One record per pass over the data: epoch, phase, loss, seconds, steps, learning rates and, for
+    passes that train the encoder, `embedding_std` and `effective_rank`.
+plan_ : Plan
+    What was kept where; print it.
+adapter_ : InputAdapter
+    How new data are converted.
+n_features_in_ : int
+    Number of columns or channels of the training data.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns; only if X had names that are all strings.""",
+    "{untrained attributes}": """\
+embedding_dim_ : int
+    Width of the embedding.
+history_ : list
+    Empty: nothing is trained by the trainer.
+plan_ : None
+    Nothing is trained by the trainer.
+adapter_ : InputAdapter
+    How new data are converted.
+n_features_in_ : int
+    Number of columns or channels of the training data.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns; only if X had names that are all strings.""",
 }
 
+_DEFAULT = re.compile(r"^\s*(\w+) : .*default=(\?)$")
 
-def filled_in(docstring: str) -> str:
-    """Replace each marker line by its paragraphs, indented as the marker is.
 
-    >>> print(filled_in("    {attributes}").splitlines()[0])
-        encoder_ : the trained network, on the CPU.
+def complete_docstring(docstring: str, defaults: dict[str, Any]) -> str:
+    """Replace markers by shared descriptions, and every ``default=?`` by the default.
+
+    Examples
+    --------
+    >>> print(complete_docstring("{predictor lr}", {"predictor_learning_rate": None}))
+    predictor_learning_rate : float or None, default=None
+        Learning rate of the predictor, which stays constant whatever the schedule. None is
+        `learning_rate`.
     """
     lines: list[str] = []
     for line in docstring.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
         paragraph = _PARAGRAPHS.get(line.strip())
-        if paragraph is None:
-            lines.append(line)
-        else:
-            indent = line[: len(line) - len(line.lstrip())]
-            lines += [indent + part if part else part for part in paragraph.splitlines()]
+        added = [line] if paragraph is None else [indent + p for p in paragraph.splitlines()]
+        for text in added:
+            if (match := _DEFAULT.match(text)) and match[1] in defaults:
+                default = defaults[match[1]]
+                shown = f'"{default}"' if isinstance(default, str) else repr(default)
+                text = text[:-1] + shown
+            lines.append(text)
     return "\n".join(lines)
+
+
+def field_defaults(cls: type) -> dict[str, Any]:
+    """Defaults of the fields of a dataclass.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Point:
+    ...     x: int = 3
+    >>> field_defaults(Point)
+    {'x': 3}
+    """
+    return {field.name: field.default for field in dataclasses.fields(cls)}

@@ -1,31 +1,50 @@
-"""What all methods that train have in common: an optimizer, a schedule, a length, an engine."""
+"""Estimators that are trained: optimizer, schedule, length, trainer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from aleator.estimators.base import Draft, EncoderLearner, Material, Training, estimator
-from aleator.parameters import require_int, require_number, require_one_of
+from aleator.estimators.base import (
+    FitContext,
+    RepresentationLearner,
+    TrainingResult,
+    TrainingSpec,
+    estimator,
+)
 from aleator.training.devices import resolve_precision
-from aleator.training.engine import Engine
+from aleator.training.host_rows import TensorRows, rows_of
 from aleator.training.method import INPUT
+from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OPTIMIZERS, OptimizerSettings
-from aleator.training.plan import Rounds, make_plan
+from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
 from aleator.training.schedules import SCHEDULES
-from aleator.training.watch import EmbeddingWatch
-
-# What learning_rate=None stands for: the paper's settings for this kind of data (appendix C), or,
-# for the rate of Adam on images, which the paper trains with SGD, that of its series.
-LEARNING_RATES = {"table": 1e-3, "series": 3e-4, "image": 3e-4}
+from aleator.training.trainer import Trainer
+from aleator.validation import (
+    check_choice,
+    check_int,
+    check_number,
+    check_optional_int,
+    check_optional_number,
+)
 
 
 @estimator
-class TrainedLearner(EncoderLearner):
-    """A representation learner whose draft is trained by the engine."""
+class TrainedLearner(RepresentationLearner):
+    """Base class of the estimators that train an encoder.
 
+    Parameters
+    ----------
+    {encoder}
+    {training}
+    {data}
+    """
+
+    embedding_dim: int | None = None
+    encoder: Any = "auto"
     epochs: int = 100
     steps: int | None = None
     batch_size: int = 128
@@ -38,79 +57,82 @@ class TrainedLearner(EncoderLearner):
     warmup_epochs: int = 0
     memory_limit: int | None = None
     progress: bool = True
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        require_int("batch_size", self.batch_size, least=1)
-        for name, least in (("epochs", 0), ("warmup_epochs", 0), ("steps", 1), ("memory_limit", 0)):
-            if getattr(self, name) is not None or name in ("epochs", "warmup_epochs"):
-                require_int(name, getattr(self, name), least)
-        if self.learning_rate is not None:
-            require_number("learning_rate", self.learning_rate, 0, low_allowed=False)
-        require_number("momentum", self.momentum, 0, 1)
-        require_number("weight_decay", self.weight_decay, 0)
+        check_int("epochs", self.epochs, minimum=0)
+        check_optional_int("steps", self.steps, minimum=1)
+        check_int("batch_size", self.batch_size, minimum=1)
+        check_int("warmup_epochs", self.warmup_epochs, minimum=0)
+        check_optional_int("memory_limit", self.memory_limit, minimum=0)
+        check_int("verbose", int(self.verbose), minimum=0)
+        check_optional_number("learning_rate", self.learning_rate, 0, include_low=False)
+        check_number("momentum", self.momentum, 0, 1)
+        check_number("weight_decay", self.weight_decay, 0)
         if not isinstance(self.betas, Sequence) or len(self.betas) != 2:
-            raise ValueError(f"betas must be two numbers, not {self.betas!r}")
+            raise ValueError(f"betas must be two numbers, got {self.betas!r}")
         for beta in self.betas:
-            require_number("betas", beta, 0, 1)
-        require_one_of("optimizer", self.optimizer, OPTIMIZERS)
-        require_one_of("schedule", self.schedule, SCHEDULES)
+            check_number("betas", beta, 0, 1)
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("schedule", self.schedule, SCHEDULES)
 
-    def _train(self, draft: Draft, material: Material, device: torch.device) -> Training:
-        leaves = {INPUT: material.data, **draft.columns}
-        rounds = self._rounds()
-        settings = self._optimizer_settings(material.modality)
+    def _train(
+        self, spec: TrainingSpec, context: FitContext, device: torch.device
+    ) -> TrainingResult:
+        trainer, monitor = self._make_trainer(spec, context, device)
+        name = type(self).__name__
+        with Progress(
+            name, trainer.total_steps, bar=bool(self.progress), verbose=int(self.verbose)
+        ) as progress:
+            trainer.fit(progress)
+        return TrainingResult(
+            trainer.history, trainer.plan, monitor.check(trainer.history), trainer.interrupted
+        )
+
+    def _make_trainer(
+        self, spec: TrainingSpec, context: FitContext, device: torch.device
+    ) -> tuple[Trainer, CollapseMonitor]:
+        given = {INPUT: rows_of(context.source)}
+        given |= {name: TensorRows(column) for name, column in spec.columns.items()}
+        duration = (
+            Duration(int(self.epochs))
+            if self.steps is None
+            else Duration(int(self.steps), by_steps=True)
+        )
         plan = make_plan(
-            draft.method,
-            leaves,
-            rounds,
-            rows_a_pass=material.sampler.length,
+            spec.method,
+            given,
+            duration,
+            pass_length=context.sampler.length,
             batch_size=self.batch_size,
             device=device,
             precision=resolve_precision(self.precision, device),
             memory_limit=self.memory_limit,
             optimizer=self.optimizer,
         )
-        draft.furnish()
-        watch = EmbeddingWatch(draft.method.modules["encoder"], material.data)
-        engine = Engine(
-            draft.method,
-            leaves,
+        spec.materialize()
+        monitor = CollapseMonitor(spec.method.modules["encoder"], context.source)
+        trainer = Trainer(
+            spec.method,
+            given,
             plan=plan,
-            sampler=material.sampler,
-            rounds=rounds,
-            optimizer=settings,
-            schedule=self.schedule,
-            warmup_rounds=self.warmup_epochs,
-            noise_seed=material.seeds.noise,
-            watch=watch,
+            sampler=context.sampler,
+            duration=duration,
+            optimizer=self._optimizer_settings(context),
+            warmup=self.warmup_epochs,
+            seed=context.seeds.noise,
+            monitor=monitor,
         )
-        name = type(self).__name__
-        with Progress(name, engine.total_steps, shown=bool(self.progress)) as progress:
-            engine.train(progress)
-        warning = watch.verdict(engine.history)
-        if engine.interrupted:
-            warning = (
-                f"training was interrupted after {len(engine.history)} passes over the data; "
-                "what was learnt so far is kept and can be used"
-            )
-        return Training(engine.history, engine.plan, warning, engine.interrupted)
+        return trainer, monitor
 
-    def _rounds(self) -> Rounds:
-        if self.steps is not None:
-            return Rounds(int(self.steps), by_steps=True)
-        return Rounds(int(self.epochs))
-
-    def _rate(self, modality: str) -> float:
-        return LEARNING_RATES[modality] if self.learning_rate is None else self.learning_rate
-
-    def _optimizer_settings(self, modality: str) -> OptimizerSettings:
-        rate = self._rate(modality)
-        apart = getattr(self, "predictor_learning_rate", None)
+    def _optimizer_settings(self, context: FitContext) -> OptimizerSettings:
+        lr = context.modality.learning_rate if self.learning_rate is None else self.learning_rate
         return OptimizerSettings(
             self.optimizer,
-            {"encoder": float(rate), "predictor": float(rate if apart is None else apart)},
+            float(lr),
             (float(self.betas[0]), float(self.betas[1])),
             float(self.momentum),
             float(self.weight_decay),
+            self.schedule,
         )

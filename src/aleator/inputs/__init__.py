@@ -1,6 +1,17 @@
-"""The door: anything a user holds becomes columns of float32, or one clear sentence."""
+"""Sources of data and the input adapter, which treats new data as the training data."""
 
-from aleator.inputs.door import Door
-from aleator.inputs.modalities import MODALITIES
+from aleator.inputs.adapter import InputAdapter
+from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.reading import RawData, read
+from aleator.inputs.sources import (
+    ArraySource,
+    DatasetSource,
+    Schema,
+    Source,
+    evenly_spaced,
+)
 
-__all__ = ["Door", "MODALITIES"]
+__all__ = [
+    "ArrayLayout", "ArraySource", "DatasetSource", "InputAdapter", "RawData", "Schema", "Source",
+    "evenly_spaced", "read",
+]  # fmt: skip

@@ -1,45 +1,111 @@
-"""From what a user holds to an array of finite numbers, or to one sentence saying why not."""
+"""From what a user passes as X to a source of numbers, or to an error that names the problem."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.utils import check_array
 
-from aleator.inputs.modalities import TABLE, Modality, modality_of
+from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 
 
-def read(
-    X: Any, modality: str, *, min_samples: int, asker: str
-) -> tuple[np.ndarray, Modality, bool]:
-    """Read `X` as an array with all the axes of its modality, and say if one had to be added.
+@dataclass(frozen=True)
+class RawData:
+    """Samples as the user passed them.
 
-    >>> array, kind, lacks_channels = read([[1, 2], [3, 4]], "series", min_samples=1, asker="LFR")
-    >>> array.shape, kind.name, lacks_channels
-    ((2, 1, 2), 'series', True)
+    Attributes
+    ----------
+    source : Source
+        The samples, with their original values and data type.
+    feature_names : list of str or None
+        Names of the columns of a data frame.
+
+    Examples
+    --------
+    >>> read([[1, 2], [3, 4]]).shape
+    (2, 2)
     """
-    names = _column_names(X)
-    if names is not None:
-        _refuse_text_columns(X, names)
-    array = _to_numbers(X, min_samples, asker)
-    kind = modality_of(modality, array.shape)
-    lacks_channels = array.ndim < kind.rank
-    if lacks_channels:
-        array = array[:, None]
-    for axis, size in zip(kind.axes, array.shape[1:], strict=True):
-        if size == 0:
-            raise ValueError(f"Found array with 0 feature(s): there are no {axis} in {array.shape}")
-    _refuse_gaps(array, kind, names)
-    return array, kind, lacks_channels
+
+    source: Source
+    feature_names: list[str] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole array of samples."""
+        return (len(self.source), *self.source.schema.shape)
 
 
-def _to_numbers(X: Any, min_samples: int, asker: str) -> np.ndarray:
-    if hasattr(X, "detach") and hasattr(X, "cpu"):  # a torch tensor, without importing torch
-        X = X.detach().cpu()
-        if not X.dtype.is_complex and X.dtype.is_floating_point and X.element_size() == 2:
-            X = X.float()  # NumPy has no bfloat16
-        X = X.numpy()
+def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator") -> RawData:
+    """Read X as a source; arrays, tensors and memory maps are not copied.
+
+    Parameters
+    ----------
+    X : array-like, tensor, data frame, path of a .npy file, torch Dataset or Source
+        The samples.
+    min_samples : int, default=1
+        Smallest number of samples that is accepted.
+    estimator_name : str, default="the estimator"
+        Name of the estimator for messages.
+
+    Returns
+    -------
+    RawData
+    """
+    if isinstance(X, Source):
+        source, names = X, None
+    elif isinstance(X, torch.utils.data.Dataset):
+        source, names = DatasetSource(X), None
+    else:
+        names = _column_names(X)
+        if names is not None:
+            _check_numeric_columns(X, names)
+        source = ArraySource(_to_array(X, min_samples, estimator_name))
+    if len(source) < min_samples:
+        raise ValueError(
+            f"Found {len(source)} sample(s), but {estimator_name} requires at least {min_samples}"
+        )
+    return RawData(source, names)
+
+
+def describe_non_finite(
+    values: np.ndarray, first_row: int, layout: ArrayLayout, names: list[str] | None
+) -> str | None:
+    """Say where the first NaN or infinity in a chunk is; None if there is none.
+
+    Examples
+    --------
+    >>> table = ArrayLayout("table", "tables", ("columns",), "column")
+    >>> describe_non_finite(np.array([[0.0, np.nan]]), 7, table, ["age", "pay"])
+    "NaN (a missing value) in row 7, column 'pay'"
+    """
+    if values.dtype.kind != "f":
+        return None
+    # A sum is finite only if all terms are, or if it overflows, which the exact test settles.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return None
+    gaps = ~np.isfinite(values)
+    if not gaps.any():
+        return None
+    row, unit, *rest = (int(i) for i in np.argwhere(gaps)[0])
+    value = values[(row, unit, *rest)]
+    label = repr(names[unit]) if names is not None and len(layout.axes) == 1 else str(unit)
+    where = "".join(f", {axis} {i}" for axis, i in zip(layout.axes[1:], rest, strict=True))
+    kind = "NaN (a missing value)" if np.isnan(value) else "an infinity (inf)"
+    return f"{kind} in row {first_row + row}, {layout.unit} {label}{where}"
+
+
+def _to_array(X: Any, min_samples: int, estimator_name: str) -> np.ndarray:
+    if isinstance(X, (str, os.PathLike)):
+        X = _open_npy(Path(X))
+    elif isinstance(X, torch.Tensor):
+        X = tensor_to_array(X)
     return check_array(
         X,
         dtype="numeric",
@@ -47,9 +113,15 @@ def _to_numbers(X: Any, min_samples: int, asker: str) -> np.ndarray:
         ensure_all_finite=False,
         ensure_min_samples=min_samples,
         ensure_min_features=1,
-        estimator=asker,
+        estimator=estimator_name,
         input_name="X",
     )
+
+
+def _open_npy(path: Path) -> np.ndarray:
+    if path.suffix != ".npy":
+        raise ValueError(f"X is the path {str(path)!r}, but only .npy files can be read")
+    return np.load(path, mmap_mode="r")
 
 
 def _column_names(X: Any) -> list[str] | None:
@@ -58,7 +130,10 @@ def _column_names(X: Any) -> list[str] | None:
     return [str(name) for name in X.columns]
 
 
-def _refuse_text_columns(frame: Any, names: list[str]) -> None:
+_ENCODE = "encode it first (for example with scikit-learn's OneHotEncoder) or drop it"
+
+
+def _check_numeric_columns(frame: Any, names: list[str]) -> None:
     for position, name in enumerate(names):
         column = (
             frame.iloc[:, position] if hasattr(frame, "iloc") else frame.get_columns()[position]
@@ -67,39 +142,16 @@ def _refuse_text_columns(frame: Any, names: list[str]) -> None:
         if not any(known in kind for known in ("int", "float", "bool", "decimal", "object")):
             raise ValueError(
                 f"column {name!r} holds {column.dtype} values; only numeric columns can be read: "
-                "encode it first (scikit-learn's OneHotEncoder, say) or drop it"
+                f"{_ENCODE}"
             )
         if kind == "object":
-            _refuse_text(column, name)
+            _check_no_text(column, name)
 
 
-def _refuse_text(column: Any, name: str) -> None:
+def _check_no_text(column: Any, name: str) -> None:
     for row, value in enumerate(column):
         if isinstance(value, (str, bytes)):
             raise ValueError(
                 f"column {name!r} holds text (row {row}: {value!r}); only numeric columns can be "
-                "read: encode it first (scikit-learn's OneHotEncoder, say) or drop it"
+                f"read: {_ENCODE}"
             )
-
-
-def _refuse_gaps(array: np.ndarray, kind: Modality, names: list[str] | None) -> None:
-    """Say where the first NaN or infinity stands."""
-    if array.dtype.kind != "f":
-        return
-    # A sum is finite only if all terms are (or it overflows, which the exact look then clears up).
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(array.sum(dtype=np.float64)):
-            return
-    gaps = ~np.isfinite(array)
-    if not gaps.any():
-        return
-    row, unit, *where = (int(i) for i in np.argwhere(gaps)[0])
-    value = array[(row, unit, *where)]
-    label = repr(names[unit]) if kind is TABLE and names is not None else str(unit)
-    rest = "".join(f", {axis} {at}" for axis, at in zip(kind.axes[1:], where, strict=True))
-    what = "NaN (a missing value)" if np.isnan(value) else "an infinity (inf)"
-    rows = int(gaps.reshape(len(array), -1).any(1).sum())
-    raise ValueError(
-        f"X contains {what} in row {row}, {kind.unit} {label}{rest}; NaN or inf stand in {rows} of "
-        f"{len(array)} rows. Fill the gaps first (scikit-learn's SimpleImputer, say) or drop them."
-    )

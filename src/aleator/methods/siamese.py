@@ -1,61 +1,104 @@
-"""What methods that compare two views of a batch have in common."""
+"""What methods that compare two views of a batch share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from aleator.estimators import TrainedLearner, TrainingSpec, estimator
+from aleator.inputs import Source
 from aleator.losses import cosine_distance
-from aleator.networks.bank import normalises_batches
-from aleator.training.method import INPUT, Phase, jointly
+from aleator.modalities import Modality
+from aleator.modalities.choices import make_view_pair
+from aleator.modalities.spec import ViewPair
+from aleator.training.head_bank import uses_batch_norm
+from aleator.training.method import INPUT, Method, ParameterGroup, Phase
 
 Network = Callable[[Tensor], Tensor]
+PairNetwork = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-class OfBoth:
-    """Runs a function of `networks` over two views.
+@estimator
+class TwoViewLearner(TrainedLearner):
+    """Base class of the methods that compare two views chosen by the user.
 
-    In one pass, for half as many kernels and the same work; but where batches are normalised, in
-    two, so that each view is normalised by itself, as in the methods' original papers.
+    Parameters
+    ----------
+    {views}
+    {encoder}
+    {training}
+    {data}
+    """
 
-    >>> run = OfBoth(torch.relu)
-    >>> first, second = run(torch.zeros(2, 1), torch.ones(2, 1))
+    views: Any = "auto"
+    view_options: dict[str, Any] | None = None
+
+    def _views(self, modality: Modality, source: Source) -> ViewPair:
+        return make_view_pair(modality, self.views, source, self.view_options)
+
+
+def forward_pair(function: Network, *networks: nn.Module) -> PairNetwork:
+    """Make a function that applies `function`, which runs `networks`, to two views.
+
+    Both views are one batch, for half as many kernels and the same work; but if a network
+    normalizes batches they are two, so that each view is normalized by itself, as in the methods'
+    original papers.
+
+    Examples
+    --------
+    >>> first, second = forward_pair(torch.relu)(torch.zeros(2, 1), torch.ones(2, 1))
     >>> second.tolist()
     [[1.0], [1.0]]
     """
+    separate = any(uses_batch_norm(network) for network in networks)
 
-    def __init__(self, function: Network, *networks: nn.Module) -> None:
-        self._function = function
-        self._apart = any(normalises_batches(network) for network in networks)
-
-    def __call__(self, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-        """What the function makes of each view."""
-        if self._apart:
-            return self._function(first), self._function(second)
-        both = self._function(torch.cat([first, second]))
+    def run(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+        if separate:
+            return function(first), function(second)
+        both = function(torch.cat([first, second]))
         return both[: len(first)], both[len(first) :]
 
+    return run
 
-def with_fixed_rate_predictor(
-    encoder: nn.Module, projector: nn.Module, predictor: nn.Module, loss: Network
+
+def siamese_phase(
+    encoder: nn.Module,
+    projection_head: nn.Module,
+    predictor: nn.Module,
+    loss: Network,
+    predictor_lr: float | None,
 ) -> Phase:
-    """SimSiam's phase: the predictor trains beside the others, at a rate that no schedule moves."""
+    """SimSiam's phase: the learning rate of the predictor is not moved by the schedule."""
     return Phase(
         "siamese",
-        {"encoder": jointly(encoder, projector), "predictor": predictor},
-        (encoder, projector, predictor),
+        [
+            ParameterGroup("encoder", (encoder, projection_head)),
+            ParameterGroup("predictor", (predictor,), lr=predictor_lr, schedule="constant"),
+        ],
+        (encoder, projection_head, predictor),
         (INPUT,),
         loss,
     )
 
 
-def predicts_the_other(predict: OfBoth, first: Tensor, second: Tensor) -> Tensor:
-    """SimSiam's symmetric loss: each view's prediction against the other view, held fixed.
+def symmetric_prediction_loss(predict: PairNetwork, first: Tensor, second: Tensor) -> Tensor:
+    """SimSiam's loss: the prediction from each view against the other view, which is held fixed.
 
-    One less the cosine, so that a perfect match is zero; the gradient is the paper's. Chen and He,
-    Exploring simple siamese representation learning (2021).
+    One minus the cosine, so that a perfect match is zero; the gradient is that of the paper. Chen
+    and He, Exploring simple siamese representation learning (2021).
     """
-    guess1, guess2 = predict(first, second)
-    return (cosine_distance(guess1, second.detach()) + cosine_distance(guess2, first.detach())) / 2
+    prediction1, prediction2 = predict(first, second)
+    to_second = cosine_distance(prediction1, second.detach())
+    to_first = cosine_distance(prediction2, first.detach())
+    return (to_second + to_first) / 2
+
+
+def spec_of(
+    method: Method, networks: Mapping[str, nn.Module], attributes: Mapping[str, Any]
+) -> TrainingSpec:
+    """Training spec of a method whose fitted attributes are its networks."""
+    kept = {f"{name}_": network for name, network in networks.items()}
+    return TrainingSpec(method, lambda: {**kept, **attributes})

@@ -1,13 +1,24 @@
-"""SimCLR (Chen et al. 2020): two views of a sample should be closer than views of two samples."""
+"""SimCLR (Chen et al. 2020): two views of a sample are closer than views of two samples."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from torch import Tensor, nn
 
+from aleator.estimators import FitContext, TrainingSpec, estimator
+from aleator.estimators.networks import (
+    EncoderSpec,
+    NetworkSpec,
+    PredictorSpec,
+    ProjectionHeadSpec,
+)
 from aleator.losses import nt_xent
-from aleator.methods.siamese import OfBoth
-from aleator.networks.shapes import as_rows
-from aleator.training.method import INPUT, Method, Phase, jointly
+from aleator.methods.siamese import TwoViewLearner, forward_pair, spec_of
+from aleator.networks.shapes import flatten_output
+from aleator.training.method import INPUT, Method, ParameterGroup, Phase
+from aleator.validation import check_number
 
 
 def simclr(
@@ -18,17 +29,80 @@ def simclr(
     *,
     temperature: float,
 ) -> Method:
-    """Trains encoder and head; NT-Xent between what they make of the two views."""
+    """Train encoder and head with NT-Xent between their outputs for two views."""
 
-    def represent(rows: Tensor) -> Tensor:
-        return head(as_rows(encoder(rows)))
+    def represent(x: Tensor) -> Tensor:
+        return head(flatten_output(encoder(x)))
 
-    of_both = OfBoth(represent, encoder, head)
+    represent_pair = forward_pair(represent, encoder, head)
 
-    def loss(rows: Tensor) -> Tensor:
-        first, second = of_both(first_view(rows), second_view(rows))
-        return nt_xent(first, second, temperature)
+    def loss(x: Tensor) -> Tensor:
+        return nt_xent(*represent_pair(first_view(x), second_view(x)), temperature)
 
-    phase = Phase("contrast", {"encoder": jointly(encoder, head)}, (encoder, head), (INPUT,), loss)
+    networks = (encoder, head)
+    phase = Phase("contrast", [ParameterGroup("encoder", networks)], networks, (INPUT,), loss)
     modules = {"encoder": encoder, "head": head, "view 1": first_view, "view 2": second_view}
     return Method(modules, [phase])
+
+
+@estimator
+class SimCLR(TwoViewLearner):
+    """SimCLR: two views of a sample should be closer than views of two samples.
+
+    Chen et al., A simple framework for contrastive learning of visual representations, 2020. As in
+    the LFR paper, the loss is computed after the projection head and the predictor.
+
+    Parameters
+    ----------
+    {views}
+    temperature : float, default=?
+        Temperature of the softmax over cosines.
+    {projection head}
+    {predictor}
+    {encoder}
+    {training}
+    {data}
+
+    Attributes
+    ----------
+    {head attributes}
+    {trained attributes}
+
+    See Also
+    --------
+    SimSiam : Needs no negative samples.
+    LFR : Needs no views.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aleator import SimCLR
+    >>> X = np.random.default_rng(0).normal(size=(50, 3, 20))  # 50 series of 3 channels
+    >>> SimCLR(epochs=1, embedding_dim=16, random_state=0).fit_transform(X).shape
+    (50, 16)
+    """
+
+    temperature: float = 0.07
+    projector_layers: int | None = None
+    projector_hidden: int | None = None
+    projector_norm: str = "auto"
+    predictor: Any = "auto"
+    predictor_layers: int = 2
+    predictor_hidden: int = 256
+
+    _networks: ClassVar[Mapping[str, NetworkSpec]] = {
+        "encoder": EncoderSpec(),
+        "projection_head": ProjectionHeadSpec(),
+        "predictor": PredictorSpec(),
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("temperature", self.temperature, 0, include_low=False)
+
+    def _prepare(self, context: FitContext) -> TrainingSpec:
+        networks, attributes = self._build_networks(context)
+        head = nn.Sequential(networks["projection_head"], networks["predictor"])
+        views = self._views(context.modality, context.source)
+        method = simclr(networks["encoder"], head, *views, temperature=self.temperature)
+        return spec_of(method, networks, attributes)

@@ -2,30 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from torch import Tensor, nn
 
-from aleator.methods.siamese import OfBoth, predicts_the_other, with_fixed_rate_predictor
-from aleator.networks.shapes import as_rows
+from aleator.estimators import FitContext, TrainingSpec, estimator
+from aleator.estimators.networks import (
+    EncoderSpec,
+    NetworkSpec,
+    PredictorSpec,
+    ProjectionHeadSpec,
+)
+from aleator.methods.siamese import (
+    TwoViewLearner,
+    forward_pair,
+    siamese_phase,
+    spec_of,
+    symmetric_prediction_loss,
+)
+from aleator.networks.shapes import flatten_output
 from aleator.training.method import Method
+from aleator.validation import check_optional_number
 
 
 def simsiam(
     encoder: nn.Module,
-    projector: nn.Module,
+    projection_head: nn.Module,
     predictor: nn.Module,
     first_view: nn.Module,
     second_view: nn.Module,
+    *,
+    predictor_lr: float | None = None,
 ) -> Method:
-    """Trains encoder and projector, and a predictor at a learning rate that stays fixed."""
+    """Train encoder and projection head, and a predictor with a constant learning rate."""
 
-    def represent(rows: Tensor) -> Tensor:
-        return projector(as_rows(encoder(rows)))
+    def represent(x: Tensor) -> Tensor:
+        return projection_head(flatten_output(encoder(x)))
 
-    of_both, predict = OfBoth(represent, encoder, projector), OfBoth(predictor, predictor)
+    represent_pair = forward_pair(represent, encoder, projection_head)
+    predict_pair = forward_pair(predictor, predictor)
 
-    def loss(rows: Tensor) -> Tensor:
-        return predicts_the_other(predict, *of_both(first_view(rows), second_view(rows)))
+    def loss(x: Tensor) -> Tensor:
+        views = represent_pair(first_view(x), second_view(x))
+        return symmetric_prediction_loss(predict_pair, *views)
 
-    phase = with_fixed_rate_predictor(encoder, projector, predictor, loss)
-    networks = {"encoder": encoder, "projector": projector, "predictor": predictor}
+    phase = siamese_phase(encoder, projection_head, predictor, loss, predictor_lr)
+    networks = {"encoder": encoder, "projection_head": projection_head, "predictor": predictor}
     return Method({**networks, "view 1": first_view, "view 2": second_view}, [phase])
+
+
+@estimator
+class SimSiam(TwoViewLearner):
+    """SimSiam: one view of a sample predicts the other, whose gradient is stopped.
+
+    Chen and He, Exploring simple siamese representation learning, 2021.
+
+    Parameters
+    ----------
+    {views}
+    {projection head}
+    {predictor}
+    {predictor lr}
+    {encoder}
+    {training}
+    {data}
+
+    Attributes
+    ----------
+    {head attributes}
+    {trained attributes}
+
+    See Also
+    --------
+    BYOL : Predicts the output of a moving average of the encoder.
+    SimCLR : Contrasts with negative samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aleator import SimSiam
+    >>> X = np.random.default_rng(0).normal(size=(50, 3, 20))  # 50 series of 3 channels
+    >>> SimSiam(epochs=1, embedding_dim=16, random_state=0).fit_transform(X).shape
+    (50, 16)
+    """
+
+    projector_layers: int | None = None
+    projector_hidden: int | None = None
+    projector_norm: str = "auto"
+    predictor: Any = "auto"
+    predictor_layers: int = 2
+    predictor_hidden: int = 256
+    predictor_learning_rate: float | None = None
+
+    _networks: ClassVar[Mapping[str, NetworkSpec]] = {
+        "encoder": EncoderSpec(),
+        # Normalized for tables too, of which the LFR paper says nothing: without it, the embedding
+        # collapses (benchmarks/README.md).
+        "projection_head": ProjectionHeadSpec(unspecified_norm="hidden"),
+        "predictor": PredictorSpec(),
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        lr = self.predictor_learning_rate
+        check_optional_number("predictor_learning_rate", lr, 0, include_low=False)
+
+    def _prepare(self, context: FitContext) -> TrainingSpec:
+        networks, attributes = self._build_networks(context)
+        first, second = self._views(context.modality, context.source)
+        method = simsiam(
+            **networks,
+            first_view=first,
+            second_view=second,
+            predictor_lr=self.predictor_learning_rate,
+        )
+        return spec_of(method, networks, attributes)

@@ -1,8 +1,8 @@
-"""Encoders, projectors and predictors: shapes only, nothing of training."""
+"""Encoders, projectors, decoders and heads: architectures only, nothing about training."""
 
-from aleator.networks.image import ResidualBlock, resnet18
+from aleator.networks.cnn1d import cnn_encoder
 from aleator.networks.mlp import mlp, mlp_predictor
-from aleator.networks.series import cnn_encoder
+from aleator.networks.resnet import ResidualBlock, resnet18
 from aleator.networks.tcn import TCNEncoder
 
 __all__ = ["ResidualBlock", "TCNEncoder", "cnn_encoder", "mlp", "mlp_predictor", "resnet18"]

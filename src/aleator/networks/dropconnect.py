@@ -1,4 +1,4 @@
-"""DropConnect (Wan et al., 2013): a network some of whose weights are missing in this pass."""
+"""DropConnect (Wan et al. 2013): a network in which random weights are missing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from torch.func import functional_call
 
 
 class DropConnect(nn.Module):
-    """Runs `network` with every weight dropped with probability `rate`, drawn anew at every call.
+    """Run `network` with every weight dropped with probability `rate`, drawn anew at every call.
 
-    What is left is scaled up by 1 / (1 - rate), so that the whole network, as it is used later,
-    gives what the thinned ones give on average. Offsets and normalisations are left alone.
+    The remaining weights are divided by ``1 - rate``, so that the whole network, which is used
+    after training, returns what the thinned networks return on average. Biases and normalization
+    layers are left as they are.
 
+    Examples
+    --------
     >>> layer = nn.Linear(100, 1)
-    >>> thinned = DropConnect(layer, 0.5).thinned()["weight"]
-    >>> 20 < int((thinned == 0).sum()) < 80
+    >>> weight = DropConnect(layer, 0.5).draw_weights()["weight"]
+    >>> 20 < int((weight == 0).sum()) < 80
     True
     """
 
@@ -24,15 +27,15 @@ class DropConnect(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        """The network's output under one draw."""
-        return functional_call(self.network, self.thinned(), (x,))
+        """Run the network with one draw of weights."""
+        return functional_call(self.network, self.draw_weights(), (x,))
 
-    def thinned(self) -> dict[str, Tensor]:
-        """The weights that are dropped from, after a draw."""
+    def draw_weights(self) -> dict[str, Tensor]:
+        """Draw which weights are kept, and return them by name."""
         kept = 1 - self.rate
         weights = {name: w for name, w in self.network.named_parameters() if w.ndim > 1}
         sizes = [weight.numel() for weight in weights.values()]
-        # One draw for all layers: a small network spends its time on starting kernels.
+        # One draw for all layers: a small network spends its time on launching kernels.
         first = next(iter(weights.values()))
         factors = first.new_empty(sum(sizes)).bernoulli_(kept).div_(kept).split(sizes)
         return {

@@ -1,4 +1,4 @@
-"""Perceptrons: the encoder and projectors of tables, and the predictors of every modality."""
+"""Multilayer perceptrons: encoder and projectors of tables, predictors of every modality."""
 
 from __future__ import annotations
 
@@ -12,8 +12,25 @@ from torch import nn
 def mlp(
     input_shape: Sequence[int], output_dim: int, *, layers: int, hidden: int = 256
 ) -> nn.Module:
-    """A ReLU network of `layers` linear layers.
+    """A ReLU network of linear layers.
 
+    Parameters
+    ----------
+    input_shape : sequence of int
+        Shape of a sample, which is flattened.
+    output_dim : int
+        Width of the output.
+    layers : int
+        Number of linear layers.
+    hidden : int, default=256
+        Width of the hidden layers.
+
+    Returns
+    -------
+    torch.nn.Sequential
+
+    Examples
+    --------
     >>> mlp((10,), 8, layers=2, hidden=16)
     Sequential(
       (0): Flatten(start_dim=1, end_dim=-1)
@@ -29,18 +46,57 @@ def mlp(
     return nn.Sequential(*parts[:-1])
 
 
+def mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
+    """Four linear layers: the paper's encoder of tables.
+
+    Parameters
+    ----------
+    input_shape : sequence of int
+        Shape of a sample, which is flattened.
+    embedding_dim : int, default=None
+        Width of the embedding; None is 256.
+
+    Returns
+    -------
+    torch.nn.Sequential
+
+    Examples
+    --------
+    >>> mlp_encoder((10,), 8)[-1]
+    Linear(in_features=256, out_features=8, bias=True)
+    """
+    return mlp(input_shape, 256 if embedding_dim is None else embedding_dim, layers=4)
+
+
 def mlp_predictor(
     input_dim: int, output_dim: int, *, layers: int = 2, hidden: int = 256
 ) -> nn.Module:
-    """A predictor of `layers` linear layers, normalised over the batch between them.
+    """A predictor of linear layers with batch normalization between them.
 
+    Parameters
+    ----------
+    input_dim : int
+        Width of the input.
+    output_dim : int
+        Width of the output.
+    layers : int, default=2
+        Number of linear layers.
+    hidden : int, default=256
+        Width of the hidden layers.
+
+    Returns
+    -------
+    torch.nn.Sequential
+
+    Examples
+    --------
     >>> [type(layer).__name__ for layer in mlp_predictor(64, 64)]
     ['Linear', 'BatchNorm1d', 'ReLU', 'Linear']
     """
     parts: list[nn.Module] = []
     width = input_dim
     for _ in range(layers - 1):
-        # The normalisation that follows has an offset of its own.
+        # The normalization that follows has a bias of its own.
         parts += [nn.Linear(width, hidden, bias=False), nn.BatchNorm1d(hidden), nn.ReLU()]
         width = hidden
     return nn.Sequential(*parts, nn.Linear(width, output_dim))

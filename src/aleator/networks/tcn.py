@@ -12,29 +12,31 @@ CHANNELS = 64
 
 
 class CausalBlock(nn.Module):
-    """Two causal convolutions with layer norm over channels, around a residual connection.
+    """Two causal convolutions with layer norm over channels and a residual connection.
 
+    Examples
+    --------
     >>> CausalBlock(3, 8, dilation=2)(torch.zeros(5, 3, 10)).shape
     torch.Size([5, 8, 10])
     """
 
-    def __init__(self, channels_in: int, channels_out: int, dilation: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, dilation: int) -> None:
         super().__init__()
         self.dilation = dilation
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(channels, channels_out, kernel_size=2, dilation=dilation)
-            for channels in (channels_in, channels_out)
+            nn.Conv1d(channels, out_channels, kernel_size=2, dilation=dilation)
+            for channels in (in_channels, out_channels)
         )
-        self.norms = nn.ModuleList(nn.LayerNorm(channels_out) for _ in range(2))
+        self.norms = nn.ModuleList(nn.LayerNorm(out_channels) for _ in range(2))
         self.shortcut: nn.Module = nn.Identity()
-        if channels_in != channels_out:
-            self.shortcut = nn.Conv1d(channels_in, channels_out, kernel_size=1)
+        if in_channels != out_channels:
+            self.shortcut = nn.Conv1d(in_channels, out_channels, kernel_size=1)
         for module in self.modules():
             if isinstance(module, nn.Conv1d):
                 nn.init.normal_(module.weight, std=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Each step sees itself and what came before it."""
+        """Process (n, channels, time); each step depends on itself and earlier steps."""
         h = x
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             h = convolution(F.pad(h, (self.dilation, 0)))
@@ -42,13 +44,15 @@ class CausalBlock(nn.Module):
         return torch.relu(h + self.shortcut(x))
 
 
-def causal_blocks(channels_in: int, count: int) -> nn.Sequential:
-    """`count` causal blocks, each looking back twice as far as the one before.
+def causal_blocks(in_channels: int, count: int) -> nn.Sequential:
+    """`count` causal blocks, each with twice the dilation of the one before.
 
+    Examples
+    --------
     >>> causal_blocks(3, 2)(torch.zeros(1, 3, 9)).shape
     torch.Size([1, 64, 9])
     """
-    widths = [channels_in, *[CHANNELS] * count]
+    widths = [in_channels, *[CHANNELS] * count]
     return nn.Sequential(
         *(CausalBlock(widths[i], widths[i + 1], dilation=2**i) for i in range(count))
     )
@@ -57,9 +61,19 @@ def causal_blocks(channels_in: int, count: int) -> nn.Sequential:
 class TCNEncoder(nn.Module):
     """Five causal blocks, flattened, then a linear layer.
 
-    `static_channel` names a channel that holds one value a sample (an age, say; the value of its
-    last step is taken). It by-passes the convolutions and joins before the last linear layer.
+    Parameters
+    ----------
+    input_shape : sequence of int
+        Channels and time steps.
+    embedding_dim : int, default=None
+        Width of the embedding; None is 64.
+    static_channel : int, default=None
+        Index of a channel that holds one value per sample, for example an age; the value of its
+        last step is used. It bypasses the convolutions and is concatenated before the last linear
+        layer.
 
+    Examples
+    --------
     >>> TCNEncoder((42, 48), 64, static_channel=0)(torch.zeros(2, 42, 48)).shape
     torch.Size([2, 64])
     """
@@ -74,17 +88,32 @@ class TCNEncoder(nn.Module):
         channels, length = input_shape
         width = CHANNELS if embedding_dim is None else embedding_dim
         self.static_channel = static_channel
-        moving = channels if static_channel is None else channels - 1
-        if moving < 1:
+        dynamic = channels if static_channel is None else channels - 1
+        if dynamic < 1:
             raise ValueError("a TCN needs at least one channel besides the static one")
-        self.blocks = causal_blocks(moving, 5)
+        self.blocks = causal_blocks(dynamic, 5)
         self.reduce = nn.Linear(CHANNELS * length, width)
         self.static_dropout = nn.Dropout(0.5)
-        self.mix = nn.Linear(width + channels - moving, width)
+        self.mix = nn.Linear(width + channels - dynamic, width)
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Embed `n × channels × time`."""
+        """Embed a batch.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, channels, time)
+            The batch.
+
+        Returns
+        -------
+        Tensor of shape (n, embedding_dim)
+
+        Examples
+        --------
+        >>> TCNEncoder((2, 9), 8).forward(torch.zeros(3, 2, 9)).shape
+        torch.Size([3, 8])
+        """
         static = x[:, :0, -1]
         if (at := self.static_channel) is not None:
             static = self.static_dropout(x[:, at : at + 1, -1])
@@ -92,15 +121,32 @@ class TCNEncoder(nn.Module):
         return self.norm(self.mix(torch.cat([h, static], dim=1)))
 
     def feature_maps(self, x: Tensor) -> Tensor:
-        """What the moving channels look like along time, before it is flattened."""
+        """Output of the causal blocks before time is flattened.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, channels, time)
+            The batch.
+
+        Returns
+        -------
+        Tensor of shape (n, 64, time)
+
+        Examples
+        --------
+        >>> TCNEncoder((2, 9), 8).feature_maps(torch.zeros(3, 2, 9)).shape
+        torch.Size([3, 64, 9])
+        """
         if (at := self.static_channel) is not None:
             x = torch.cat([x[:, :at], x[:, at + 1 :]], dim=1)
         return self.blocks(x)
 
 
 def tcn_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
-    """The MIMIC-III recipe's encoder: the first channel is static (if there are others).
+    """The encoder of the MIMIC-III recipe: the first of several channels is static.
 
+    Examples
+    --------
     >>> tcn_encoder((42, 48)).static_channel
     0
     """
@@ -110,6 +156,8 @@ def tcn_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) ->
 def tcn_projector(input_shape: Sequence[int], output_dim: int) -> nn.Module:
     """Three causal blocks over all channels, flattened, then a linear layer.
 
+    Examples
+    --------
     >>> tcn_projector((2, 7), 5)(torch.zeros(3, 2, 7)).shape
     torch.Size([3, 5])
     """

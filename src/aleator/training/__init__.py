@@ -1,1 +1,1 @@
-"""Plan and engine: one loop trains every method."""
+"""Plan and trainer: one loop trains every method."""

@@ -1,4 +1,4 @@
-"""Where and how precisely to compute."""
+"""Devices, precision and random state of a run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import torch
 
 PRECISIONS = ("auto", "32", "tf32", "bf16")
 
+CPU = torch.device("cpu")
+
 
 def resolve_device(choice: str | torch.device) -> torch.device:
-    """The device a user means; `"auto"` is the first GPU, else the CPU.
+    """Resolve the parameter `device`; "auto" is the first GPU, else the CPU.
 
+    Examples
+    --------
     >>> resolve_device("cpu")
     device(type='cpu')
     """
     if isinstance(choice, str) and choice == "auto":
-        return torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
+        return torch.device("cuda", 0) if torch.cuda.is_available() else CPU
     try:
         device = torch.device(choice)
     except (RuntimeError, TypeError) as error:
@@ -27,7 +31,7 @@ def resolve_device(choice: str | torch.device) -> torch.device:
         ) from error
     if device.type == "cuda":
         if not torch.cuda.is_available():
-            raise ValueError(f"device={str(choice)!r} was asked for, but torch finds no GPU here")
+            raise ValueError(f"device={str(choice)!r} was requested, but torch finds no GPU")
         if device.index is None:
             device = torch.device("cuda", torch.cuda.current_device())
         if device.index >= torch.cuda.device_count():
@@ -36,23 +40,26 @@ def resolve_device(choice: str | torch.device) -> torch.device:
 
 
 def resolve_precision(choice: str, device: torch.device) -> str:
-    """The precision a user means; `"auto"` is tf32 on a GPU and 32 bits elsewhere.
+    """Resolve the parameter `precision`; "auto" is tf32 on a GPU and 32 bits elsewhere.
 
+    Examples
+    --------
     >>> resolve_precision("auto", torch.device("cpu"))
     '32'
     """
     if choice not in PRECISIONS:
-        raise ValueError(f"precision={choice!r}: give one of {', '.join(map(repr, PRECISIONS))}")
+        names = ", ".join(map(repr, PRECISIONS))
+        raise ValueError(f"precision must be one of {names}, got {choice!r}")
     if choice == "auto":
         return "tf32" if device.type == "cuda" else "32"
     if choice == "tf32" and device.type != "cuda":
-        return "32"  # only GPUs have it, and what they round the CPU computes exactly
+        return "32"  # only GPUs have tf32, and the CPU computes the same products exactly
     return choice
 
 
 @contextmanager
-def arithmetic(precision: str) -> Iterator[None]:
-    """Set torch's global switches for a run, and put them back.
+def math_mode(precision: str) -> Iterator[None]:
+    """Set torch's global switches for a run, and restore them.
 
     Deterministic convolutions are part of it: the same seed gives the same numbers.
     """
@@ -68,22 +75,23 @@ def arithmetic(precision: str) -> Iterator[None]:
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:
-    """The context in which networks run."""
+    """Context in which networks run."""
     return torch.autocast(
         device.type, dtype=torch.bfloat16, enabled=precision == "bf16", cache_enabled=False
     )
 
 
-def current(device: torch.device) -> AbstractContextManager[object]:
-    """Make a GPU the current one: graphs are captured and kernels launched there."""
+def current_device(device: torch.device) -> AbstractContextManager[object]:
+    """Make a GPU the current one, where graphs are captured and kernels are launched."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 @contextmanager
-def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Run with torch's global generators seeded, and give them back as they were.
+def seeded(seed: int, device: torch.device = CPU) -> Iterator[None]:
+    """Run with torch's global generators seeded, and restore them.
 
-    Dropout draws from them and from nothing else, so a run's noise depends on its seed alone.
+    Dropout and initialization draw from these generators only, so that the random numbers of a run
+    depend on its seed alone.
     """
     gpus = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
@@ -91,8 +99,29 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
+def rng_state(device: torch.device) -> dict[str, torch.Tensor]:
+    """State of torch's global generators on the CPU and on a device.
+
+    Examples
+    --------
+    >>> sorted(rng_state(CPU))
+    ['cpu']
+    """
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    return state
+
+
+def set_rng_state(state: dict[str, torch.Tensor], device: torch.device) -> None:
+    """Restore a state returned by `rng_state`."""
+    torch.set_rng_state(state["cpu"])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state["cuda"], device)
+
+
 def free_memory(device: torch.device) -> int:
-    """Bytes that may be taken on a device now."""
+    """Number of bytes that can be allocated on a device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     try:

@@ -8,26 +8,49 @@ import numpy as np
 import torch
 from torch import nn
 
-from aleator.networks.shapes import as_rows
-from aleator.training.columns import rows_a_piece
-from aleator.training.devices import arithmetic
+from aleator.inputs import Source
+from aleator.networks.shapes import flatten_output
+from aleator.training.columns import rows_per_piece
+from aleator.training.devices import math_mode
 
 
-def embed(encoder: nn.Module, rows: np.ndarray, device: torch.device, precision: str) -> np.ndarray:
-    """Embed `rows` in pieces that fit anywhere; the encoder itself stays where it is.
+def embed(encoder: nn.Module, source: Source, device: torch.device, precision: str) -> np.ndarray:
+    """Embed all samples of a source, piece by piece; the encoder itself stays where it is.
 
-    Half precision is for training: an embedding keeps all the digits of its weights.
+    Besides the result, only one piece of the data is in memory. Half precision is for training:
+    embeddings are computed in full precision.
 
-    >>> embed(nn.Flatten(), np.ones((2, 2, 2), np.float32), torch.device("cpu"), "32").shape
+    Parameters
+    ----------
+    encoder : torch.nn.Module
+        The encoder.
+    source : Source
+        Samples in float32.
+    device : torch.device
+        Where to compute.
+    precision : {"32", "tf32", "bf16"}
+        Precision of the training.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, embedding_dim), float32
+
+    Examples
+    --------
+    >>> from aleator.inputs import ArraySource
+    >>> data = ArraySource(np.ones((2, 2, 2), np.float32))
+    >>> embed(nn.Flatten(), data, torch.device("cpu"), "32").shape
     (2, 4)
     """
     if device.type != "cpu":
         encoder = copy.deepcopy(encoder).to(device)
     encoder.eval()
-    step = rows_a_piece(rows[0].size, device)
-    pieces = []
-    with torch.inference_mode(), arithmetic(precision):
-        for start in range(0, len(rows), step):
-            piece = torch.from_numpy(rows[start : start + step]).to(device)
-            pieces.append(as_rows(encoder(piece)).float().cpu().numpy())
-    return np.concatenate(pieces)
+    result, start = np.empty((0, 0), np.float32), 0
+    with torch.inference_mode(), math_mode(precision):
+        for chunk in source.chunks(rows_per_piece(source.schema.size, device)):
+            embedded = flatten_output(encoder(torch.from_numpy(chunk).to(device))).float().cpu()
+            if start == 0:
+                result = np.empty((len(source), embedded.shape[1]), np.float32)
+            result[start : start + len(chunk)] = embedded.numpy()
+            start += len(chunk)
+    return result

@@ -1,9 +1,9 @@
 """Adam for a wide weight whose gradient is kept as its two factors: one Triton kernel.
 
-The gradient of a linear layer is a product of two thin matrices, one row a sample. Training wide
-heads is bound by memory traffic, and writing that product out only to read it once is a quarter of
-it. Here each tile of the product is formed where the weight's tile is updated, and never stored:
-on an H200, six heads of 3072 × 3072 take 0.42 ms instead of 0.55.
+The gradient of a linear layer is a product of two thin matrices with one row per sample. Training
+wide heads is bound by memory traffic, and writing that product only to read it once is a quarter of
+it. Here each tile of the product is formed where the tile of the weight is updated, and never
+stored: on an H200, six heads of 3072 × 3072 take 0.42 ms instead of 0.55.
 
 Import this only where there is a GPU: it needs Triton, which comes with torch's CUDA builds.
 """
@@ -21,21 +21,21 @@ from torch import Tensor
 _OUTPUTS, _INPUTS, _ROWS = 32, 64, 64
 
 
-# The number of rows is left general: the last, smaller batch would else be compiled for anew.
+# Not specialized on the number of rows: the last, smaller batch would need another compilation.
 @triton.jit(do_not_specialize=["count"])
 def _update(  # type: ignore[no-untyped-def]  # Triton reads annotations as types of its own
     weight,
     first,
     second,
-    slope,
+    grad_output,
     rows,
-    rate,
+    lr_pointer,
     powers,
     count,
     width_out,
     width_in,
-    slope_of_head,
-    slope_of_row,
+    grad_head_stride,
+    grad_row_stride,
     beta1,
     beta2,
     decay,
@@ -53,7 +53,7 @@ def _update(  # type: ignore[no-untyped-def]  # Triton reads annotations as type
     for start in range(0, count, tile_rows):
         row = start + tl.arange(0, tile_rows)
         a = tl.load(
-            slope + head * slope_of_head + row[None, :] * slope_of_row + out[:, None],
+            grad_output + head * grad_head_stride + row[None, :] * grad_row_stride + out[:, None],
             mask=(row < count)[None, :] & (out < width_out)[:, None],
             other=0.0,
         )
@@ -68,7 +68,7 @@ def _update(  # type: ignore[no-untyped-def]  # Triton reads annotations as type
     p = tl.load(weight + at, mask=inside)
     m = tl.load(first + at, mask=inside)
     v = tl.load(second + at, mask=inside)
-    lr = tl.load(rate)
+    lr = tl.load(lr_pointer)
     missing1 = (1 - tl.load(powers)).to(tl.float32)
     missing2 = (1 - tl.load(powers + 1)).to(tl.float32)
     if decoupled:
@@ -89,37 +89,37 @@ def factored_adam_(
     first: Tensor,
     second: Tensor,
     *,
-    rate: Tensor,
+    lr: Tensor,
     powers: Tensor,
     betas: tuple[float, float],
     weight_decay: float,
     epsilon: float,
     decoupled: bool,
 ) -> None:
-    """One step of Adam (AdamW if `decoupled`) on a K × d × e weight, in place.
+    """One step of Adam (AdamW if `decoupled`) on a weight of shape (K, d, e), in place.
 
-    `factors` are the slope at the K heads' outputs (m × K × d) and the heads' input (m × e): the
-    gradient is `einsum("mkd,me->kde")`. `powers` holds both betas to the power of the step, in
-    double precision so that the correction of the first steps is exact.
+    `factors` are the gradient of the outputs of K heads (m, K, d) and the input of the heads
+    (m, e): the gradient is ``einsum("mkd,me->kde")``. `powers` holds both betas to the power of the
+    step, in double precision so that the bias correction of the first steps is exact.
     """
-    slope, rows = factors
+    grad_output, rows = factors
     heads, width_out, width_in = weight.shape
-    if slope.stride(2) != 1:
-        slope = slope.contiguous()
+    if grad_output.stride(2) != 1:
+        grad_output = grad_output.contiguous()
     grid = (triton.cdiv(width_in, _INPUTS), triton.cdiv(width_out, _OUTPUTS), heads)
     _update[grid](
         weight,
         first,
         second,
-        slope,
+        grad_output,
         rows.contiguous(),
-        rate,
+        lr,
         powers,
         len(rows),
         width_out,
         width_in,
-        slope.stride(1),
-        slope.stride(0),
+        grad_output.stride(1),
+        grad_output.stride(0),
         betas[0],
         betas[1],
         weight_decay,
@@ -135,10 +135,10 @@ def factored_adam_(
 
 
 def why_unavailable(device: torch.device) -> str | None:
-    """None if kernels can be compiled and run here; Triton wants a C compiler besides the GPU.
+    """Return None if kernels can be compiled and run; Triton needs a C compiler besides the GPU.
 
-    The trial has the sizes (multiples of 16) for which most real weights are compiled, too, so
-    that it costs nothing that training would not.
+    The trial has sizes (multiples of 16) for which most real weights are compiled too, so that
+    its compilation is not wasted.
     """
     weight, first, second = (torch.zeros(1, 32, 64, device=device) for _ in range(3))
     settings: dict[str, Any] = {"betas": (0.9, 0.999), "weight_decay": 0.0, "epsilon": 1e-8}
@@ -148,7 +148,7 @@ def why_unavailable(device: torch.device) -> str | None:
             (torch.zeros(16, 1, 32, device=device), torch.zeros(16, 64, device=device)),
             first,
             second,
-            rate=torch.zeros((), device=device),
+            lr=torch.zeros((), device=device),
             powers=torch.full((2,), 0.5, dtype=torch.float64, device=device),
             decoupled=False,
             **settings,

@@ -1,11 +1,12 @@
-"""How a method tells the engine what to do, without knowing how it is done.
+"""How a method describes its training to the trainer.
 
-A method is a list of phases over named columns. It never sees a device, an optimizer or a modality.
+A method is a list of phases over named columns. It knows nothing about devices, optimizers or kinds
+of data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torch import Tensor, nn
@@ -14,64 +15,133 @@ INPUT = "input"
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A column computed from another, row by row, by networks in evaluation mode.
+class DerivedColumn:
+    """A column computed from another, sample by sample, by networks in evaluation mode.
 
-    A `fixed` one never changes (random targets); any other is computed anew whenever a phase that
-    reads it begins (embeddings of an encoder in training).
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    source : str
+        Name of the column it is computed from.
+    compute : callable
+        Function of a batch of the source.
+    sample_shape : tuple of int
+        Shape of one sample of the result.
+    fixed : bool
+        Whether the column never changes (random targets). Any other is computed anew whenever a
+        phase that reads it begins (embeddings of an encoder in training).
     """
 
     name: str
     source: str
     compute: Callable[[Tensor], Tensor]
-    row_shape: tuple[int, ...]
+    sample_shape: tuple[int, ...]
     fixed: bool
+
+
+@dataclass(frozen=True)
+class ParameterGroup:
+    """Parameters that are trained with one learning rate.
+
+    Parameters
+    ----------
+    name : str
+        Name of the group in `history_`.
+    modules : sequence of torch.nn.Module
+        Modules whose parameters are updated.
+    lr : float, default=None
+        Learning rate; None is that of the estimator.
+    schedule : str, default=None
+        Schedule of the learning rate; None is that of the estimator, with its warm-up. "constant"
+        is a learning rate that never changes.
+    """
+
+    name: str
+    modules: Sequence[nn.Module]
+    lr: float | None = None
+    schedule: str | None = None
+
+    def parameters(self) -> list[nn.Parameter]:
+        """All parameters of the group, each once."""
+        found = {id(p): p for module in self.modules for p in module.parameters()}
+        return list(found.values())
 
 
 @dataclass(frozen=True)
 class Phase:
     """One kind of pass over the data.
 
-    `trains` maps a role to the module whose parameters are updated; the role decides the learning
-    rate (`"encoder"` follows the schedule, `"predictor"` has a rate of its own). Modules in
-    `running` are in training mode, all others in evaluation mode. `loss` takes the batch of every
-    column, in order, and returns a scalar.
+    Parameters
+    ----------
+    name : str
+        Name of the phase in `history_`.
+    groups : sequence of ParameterGroup
+        What is trained.
+    train_mode : sequence of torch.nn.Module
+        Modules in training mode; all others are in evaluation mode.
+    columns : tuple of str
+        Columns whose batches are passed to the loss, in order.
+    loss : callable
+        Function of the batches that returns a scalar.
+    repeats : int, default=1
+        Passes per epoch.
+    after_step : callable, default=None
+        Function without arguments that is called after every update, for example to move the
+        average of weights. It may change modules in `train_mode` only, and must not wait for the
+        device.
     """
 
     name: str
-    trains: dict[str, nn.Module]
-    running: Sequence[nn.Module]
+    groups: Sequence[ParameterGroup]
+    train_mode: Sequence[nn.Module]
     columns: tuple[str, ...]
     loss: Callable[..., Tensor]
     repeats: int = 1
+    after_step: Callable[[], None] | None = None
+
+    def trains(self, module: nn.Module) -> bool:
+        """Whether the phase updates a parameter of a module."""
+        trained = {id(p) for group in self.groups for p in group.parameters()}
+        return any(id(p) in trained for p in module.parameters())
 
 
 @dataclass(frozen=True)
-class Layer:
-    """A layer whose size grows with the data, so that the plan must make room for it.
+class LargeLayer:
+    """A layer whose size grows with the data, so that the plan must reserve memory for it.
 
-    It has `weights` parameters and puts out `outputs` numbers a row.
+    Parameters
+    ----------
+    name : str
+        Name in the plan.
+    n_parameters : int
+        Number of parameters.
+    n_outputs : int
+        Width of its output.
     """
 
     name: str
-    weights: int
-    outputs: int
+    n_parameters: int
+    n_outputs: int
 
 
 @dataclass(frozen=True)
 class Method:
-    """Everything the engine needs to train."""
+    """Everything the trainer needs.
 
-    modules: dict[str, nn.Module]
-    phases: Sequence[Phase]
-    derived: Sequence[Derived] = field(default_factory=tuple)
-    layers: Sequence[Layer] = field(default_factory=tuple)
-
-
-def jointly(*modules: nn.Module) -> nn.Module:
-    """Modules that a phase trains at one rate, as one.
-
-    >>> len(list(jointly(nn.Linear(1, 1), nn.Linear(1, 1)).parameters()))
-    4
+    Parameters
+    ----------
+    modules : mapping of str to torch.nn.Module
+        All modules that take part, trained or not.
+    phases : sequence of Phase
+        What happens in an epoch.
+    derived : sequence of DerivedColumn, default=()
+        Columns computed from others.
+    large_layers : sequence of LargeLayer, default=()
+        Layers that grow with the data.
     """
-    return nn.ModuleList(modules)
+
+    modules: Mapping[str, nn.Module]
+    phases: Sequence[Phase]
+    derived: Sequence[DerivedColumn] = field(default_factory=tuple)
+    large_layers: Sequence[LargeLayer] = field(default_factory=tuple)

@@ -1,87 +1,128 @@
-"""Adam, AdamW and SGD over torch's fused kernels.
+"""Adam, AdamW and SGD through the functional interface of `torch.optim`.
 
-These are the kernels behind `torch.optim` with `fused=True`. The classes there are not used because
-making the first one imports torch's compiler, which takes two seconds: longer than many a fit. Here
-an optimizer's memory is plain to see, too: lists of tensors that exist from the start.
+The classes of `torch.optim` are not used because creating the first one imports torch's compiler,
+which takes two seconds: longer than many fits. The functions behind them do not, and here the state
+of an optimizer is plain lists of tensors that exist from the start, as CUDA graphs need it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
+from torch.optim.sgd import sgd
 
-from aleator.networks.factors import (
+from aleator.training.factored_gradient import (
     accept_factors,
+    drop_factors,
     factors_of,
-    forget_factors,
     offers_factors,
 )
+from aleator.training.method import ParameterGroup
+from aleator.training.schedules import Schedule
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 
 _EPSILON = 1e-8
 
-# torch's kernel for many tensors gives 65536 numbers to one block of threads and takes 36 tensors a
-# launch. A small network cut into that many pieces keeps the whole GPU busy instead of a corner.
-_PIECES_A_LAUNCH = 36
+# torch's kernel for many tensors gives 65536 values to one block of threads and takes 36 tensors
+# per launch. A small network cut into that many pieces keeps the whole GPU busy.
+_PIECES_PER_LAUNCH = 36
 _SMALLEST_PIECE = 1024
 _LARGEST_PIECE = 65536
 
-# From this size on a weight is worth a kernel of its own.
+# From this size on, a weight is worth a kernel of its own.
 _WIDE = 1 << 21
 
 
 @dataclass(frozen=True)
 class OptimizerSettings:
-    """What a user says about optimization; rates are by role."""
+    """Settings that all parameter groups share.
+
+    Parameters
+    ----------
+    name : {"adam", "adamw", "sgd"}
+        The optimizer.
+    lr : float
+        Learning rate of the groups that do not have their own.
+    betas : tuple of float, default=(0.9, 0.999)
+        Decay of the moments of Adam.
+    momentum : float, default=0.0
+        Momentum of SGD.
+    weight_decay : float, default=0.0
+        Weight decay.
+    schedule : {"constant", "cosine"}, default="constant"
+        Schedule of the groups that do not have their own.
+    """
 
     name: str
-    learning_rates: dict[str, float]
-    betas: tuple[float, float]
-    momentum: float
-    weight_decay: float
+    lr: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    schedule: str = "constant"
 
 
 @dataclass
-class Group:
-    """Parameters that share a learning rate, and what the optimizer remembers of them."""
+class GroupState:
+    """A parameter group in training: its learning rate and the state of the optimizer."""
 
-    role: str
-    rate: Tensor | float
+    name: str
+    base_lr: float
+    lr: Tensor | float
+    schedule: Schedule
     parameters: list[nn.Parameter]
-    steps: Tensor
     powers: Tensor
     first: list[Tensor] = field(default_factory=list)
     second: list[Tensor] = field(default_factory=list)
+    steps: list[Tensor] = field(default_factory=list)
     piece: int | None = None
 
-    def cut(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors as the kernel should get them: as they are, or in pieces."""
+    def split(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors as the kernel should get them: whole, or in pieces."""
         if self.piece is None:
             return list(tensors)
         return [part for tensor in tensors for part in _flat(tensor).split(self.piece)]
 
-    def set_rate(self, rate: float) -> None:
-        """Change the learning rate, in place where a graph reads it."""
-        if isinstance(self.rate, Tensor):
-            self.rate.fill_(rate)
+    def set_lr(self, step: int) -> None:
+        """Move the learning rate along its schedule, in place where a graph reads it."""
+        if self.schedule.is_constant:
+            return
+        lr = self.base_lr * self.schedule.factor(step)
+        if isinstance(self.lr, Tensor):
+            self.lr.fill_(lr)
         else:
-            self.rate = rate
+            self.lr = lr
 
-    def memory(self) -> Iterator[Tensor]:
+    def state(self) -> Iterator[Tensor]:
         """Every tensor that a step changes besides the parameters."""
-        yield from (self.steps, self.powers, *self.first, *self.second)
+        yield from (self.powers, *self.steps, *self.first, *self.second)
 
 
 class Optimizer:
-    """Updates the modules of a phase, one group of parameters a role.
+    """Updates the parameter groups of a phase.
 
+    Parameters
+    ----------
+    settings : OptimizerSettings
+        What all groups share.
+    groups : sequence of ParameterGroup
+        What is trained.
+    device : torch.device
+        Where the parameters are.
+    schedule_for : callable, default=None
+        Function that returns the `Schedule` of a kind; None: all learning rates are constant.
+
+    Examples
+    --------
     >>> layer = nn.Linear(1, 1, bias=False)
-    >>> settings = OptimizerSettings("sgd", {"encoder": 0.5}, (0.9, 0.999), 0.0, 0.0)
-    >>> optimizer = Optimizer(settings, {"encoder": layer}, torch.device("cpu"))
+    >>> settings = OptimizerSettings("sgd", lr=0.5)
+    >>> optimizer = Optimizer(settings, [ParameterGroup("layer", [layer])], torch.device("cpu"))
     >>> before = layer.weight.item()
     >>> layer(torch.ones(1, 1)).sum().backward()
     >>> optimizer.step()
@@ -90,37 +131,52 @@ class Optimizer:
     """
 
     def __init__(
-        self, settings: OptimizerSettings, trains: dict[str, nn.Module], device: torch.device
+        self,
+        settings: OptimizerSettings,
+        groups: Sequence[ParameterGroup],
+        device: torch.device,
+        schedule_for: Callable[[ParameterGroup], Schedule] | None = None,
     ) -> None:
         self._settings = settings
         self._betas = torch.tensor(settings.betas, dtype=torch.float64, device=device)
         self._factored: Callable[..., None]
-        self.groups = [self._group(role, module, device) for role, module in trains.items()]
-        for group in self.groups:
-            self._accept_factors(group, device)
+        constant = Schedule("constant", total=0)
+        self.groups = [
+            self._make_group(
+                group, device, constant if schedule_for is None else schedule_for(group)
+            )
+            for group in groups
+        ]
+        for state in self.groups:
+            self._accept_factors(state, device)
 
-    def _group(self, role: str, module: nn.Module, device: torch.device) -> Group:
-        parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    def _make_group(
+        self, group: ParameterGroup, device: torch.device, schedule: Schedule
+    ) -> GroupState:
+        parameters = [p for p in group.parameters() if p.requires_grad]
         if not parameters:
             raise ValueError(
-                f"the {role} has no parameter that may be trained: all have requires_grad=False"
+                f"the {group.name} has no parameter to train: all have requires_grad=False"
             )
-        rate = self._settings.learning_rates[role]
-        group = Group(
-            role,
-            # A rate that a graph reads must live on the device, where it can be changed in place.
-            torch.tensor(rate, device=device) if device.type == "cuda" else rate,
+        lr = self._settings.lr if group.lr is None else group.lr
+        state = GroupState(
+            group.name,
+            lr,
+            # A learning rate that a graph reads must be on the device, to be changed in place.
+            torch.tensor(lr, device=device) if device.type == "cuda" else lr,
+            schedule,
             parameters,
-            steps=torch.zeros((), device=device),
             powers=torch.ones(2, dtype=torch.float64, device=device),
         )
-        if device.type == "cuda" and all(_dense(parameter) for parameter in parameters):
-            group.piece = _piece_size(sum(parameter.numel() for parameter in parameters))
+        if device.type == "cuda" and all(_is_dense(p) for p in parameters):
+            state.piece = _piece_size(sum(p.numel() for p in parameters))
         if self._settings.name != "sgd" or self._settings.momentum:
-            group.first = [torch.zeros_like(parameter) for parameter in parameters]
+            state.first = [torch.zeros_like(p) for p in parameters]
         if self._settings.name != "sgd":
-            group.second = [torch.zeros_like(parameter) for parameter in parameters]
-        return group
+            state.second = [torch.zeros_like(p) for p in parameters]
+            # torch counts the steps of every tensor (here: of every piece) separately.
+            state.steps = [torch.zeros((), device=device) for _ in state.split(parameters)]
+        return state
 
     @torch.no_grad()
     def step(self) -> None:
@@ -128,72 +184,101 @@ class Optimizer:
         for group in self.groups:
             dense = [i for i, p in enumerate(group.parameters) if p.grad is not None]
             factored = [i for i, p in enumerate(group.parameters) if factors_of(p) is not None]
-            if dense or factored:
-                group.steps += 1
             if dense:
                 self._update_dense(group, dense)
             if factored:
                 group.powers.mul_(self._betas)
                 self._update_factored(group, factored)
 
-    def forget_gradients(self) -> None:
+    def set_lr(self, step: int) -> None:
+        """Move all learning rates along their schedules."""
+        for group in self.groups:
+            group.set_lr(step)
+
+    def zero_grad(self) -> None:
         """Drop all gradients."""
         for group in self.groups:
             for parameter in group.parameters:
                 parameter.grad = None
-                forget_factors(parameter)
+                drop_factors(parameter)
 
-    def memory(self) -> Iterator[Tensor]:
+    def state(self) -> Iterator[Tensor]:
         """Every tensor that a step changes besides the parameters."""
         for group in self.groups:
-            yield from group.memory()
+            yield from group.state()
 
-    def _update_dense(self, group: Group, at: Sequence[int]) -> None:
-        """torch's fused kernels, over the tensors as they are or cut into pieces."""
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of all groups; the parameters are not part of it."""
+        return {
+            "state": [tensor.detach().cpu().clone() for tensor in self.state()],
+            "lr": [float(group.lr) for group in self.groups],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore a state returned by `state_dict`."""
+        with torch.no_grad():
+            for tensor, saved in zip(self.state(), state["state"], strict=True):
+                tensor.copy_(saved)
+        for group, lr in zip(self.groups, state["lr"], strict=True):
+            if isinstance(group.lr, Tensor):
+                group.lr.fill_(lr)
+            else:
+                group.lr = lr
+
+    def _update_dense(self, group: GroupState, indices: Sequence[int]) -> None:
+        """torch's fused kernels, over whole tensors or pieces of them."""
         settings = self._settings
-        parameters = group.cut([group.parameters[i] for i in at])
-        gradients = group.cut([_gradient(group.parameters[i]) for i in at])
-        first = group.cut([group.first[i] for i in at]) if group.first else []
+        parameters = group.split([group.parameters[i] for i in indices])
+        gradients = group.split([_gradient(group.parameters[i]) for i in indices])
+        first = group.split([group.first[i] for i in indices]) if group.first else []
         if settings.name == "sgd":
-            torch._fused_sgd_(
+            sgd(
                 parameters,
                 gradients,
-                first,
+                # Momentum buffers of zeros give the first step that torch.optim.SGD makes.
+                list(first) if first else [None] * len(parameters),
+                fused=True,
                 weight_decay=settings.weight_decay,
                 momentum=settings.momentum,
-                lr=group.rate,
+                lr=group.lr,  # type: ignore[arg-type]
                 dampening=0.0,
                 nesterov=False,
                 maximize=False,
-                # A step from buffers of zeros is the first step that torch.optim takes.
-                is_first_step=False,
             )
             return
-        update = torch._fused_adam_ if settings.name == "adam" else torch._fused_adamw_
+        update = adam if settings.name == "adam" else adamw
         update(
             parameters,
             gradients,
             first,
-            group.cut([group.second[i] for i in at]),
+            group.split([group.second[i] for i in indices]),
             [],
-            [group.steps] * len(parameters),
-            lr=group.rate,
+            self._steps_of(group, indices),
+            fused=True,
+            amsgrad=False,
             beta1=settings.betas[0],
             beta2=settings.betas[1],
+            lr=group.lr,
             weight_decay=settings.weight_decay,
             eps=_EPSILON,
-            amsgrad=False,
             maximize=False,
         )
 
-    def _update_factored(self, group: Group, at: Sequence[int]) -> None:
-        for i in at:
+    def _steps_of(self, group: GroupState, indices: Sequence[int]) -> list[Tensor]:
+        if len(indices) == len(group.parameters):
+            return group.steps
+        counts = [len(group.split([parameter])) for parameter in group.parameters]
+        starts = [sum(counts[:i]) for i in range(len(counts))]
+        return [step for i in indices for step in group.steps[starts[i] : starts[i] + counts[i]]]
+
+    def _update_factored(self, group: GroupState, indices: Sequence[int]) -> None:
+        for i in indices:
             self._factored(
                 group.parameters[i],
                 factors_of(group.parameters[i]),
                 group.first[i],
                 group.second[i],
-                rate=group.rate,
+                lr=group.lr,
                 powers=group.powers,
                 betas=self._settings.betas,
                 weight_decay=self._settings.weight_decay,
@@ -201,8 +286,8 @@ class Optimizer:
                 decoupled=self._settings.name == "adamw",
             )
 
-    def _accept_factors(self, group: Group, device: torch.device) -> None:
-        """Let wide weights hand over the factors of their gradient, where a kernel can use them."""
+    def _accept_factors(self, group: GroupState, device: torch.device) -> None:
+        """Let wide weights carry the factors of their gradient, where a kernel can use them."""
         wide = [p for p in group.parameters if offers_factors(p) and p.numel() >= _WIDE]
         if device.type != "cuda" or self._settings.name == "sgd" or not wide:
             return
@@ -217,29 +302,29 @@ class Optimizer:
 
 
 def _piece_size(total: int) -> int | None:
-    if total > _PIECES_A_LAUNCH * _LARGEST_PIECE:
+    if total > _PIECES_PER_LAUNCH * _LARGEST_PIECE:
         return None
     # Three quarters of what a launch takes, since uneven tensors leave remainders.
-    piece = -(-int(total / (0.75 * _PIECES_A_LAUNCH)) // 1024) * 1024
+    piece = -(-int(total / (0.75 * _PIECES_PER_LAUNCH)) // 1024) * 1024
     return max(_SMALLEST_PIECE, piece)
 
 
-def _dense(tensor: Tensor) -> bool:
+def _is_dense(tensor: Tensor) -> bool:
     return tensor.is_contiguous() or (
         tensor.ndim == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
     )
 
 
 def _flat(tensor: Tensor) -> Tensor:
-    """All numbers of a dense tensor, in the order in which they lie in memory."""
+    """All values of a dense tensor, in the order of memory."""
     return (tensor if tensor.is_contiguous() else tensor.permute(0, 2, 3, 1)).view(-1)
 
 
 def _gradient(parameter: nn.Parameter) -> Tensor:
-    """A parameter's gradient, laid out in memory as the parameter is."""
+    """Gradient of a parameter, in the memory layout of the parameter."""
     gradient = parameter.grad
     assert gradient is not None
-    layouts = zip(parameter.shape, parameter.stride(), gradient.stride(), strict=True)
-    if all(size == 1 or own == other for size, own, other in layouts):
+    strides = zip(parameter.shape, parameter.stride(), gradient.stride(), strict=True)
+    if all(size == 1 or own == other for size, own, other in strides):
         return gradient
     return torch.empty_like(parameter).copy_(gradient)

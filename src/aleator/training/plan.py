@@ -1,4 +1,4 @@
-"""What lives where, decided once, before training, from sizes alone."""
+"""What is kept where, decided once, before training, from sizes alone."""
 
 from __future__ import annotations
 
@@ -7,44 +7,67 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from aleator.training.devices import free_memory
-from aleator.training.method import Layer, Method
+from aleator.training.host_rows import HostRows
+from aleator.training.method import LargeLayer, Method
 
 # The part of free memory that columns may take; the rest is for weights and activations.
 _SHARE_FOR_COLUMNS = 0.7
 
+# Derived columns of data that are not in memory may take this much, so that they do not fill the
+# memory that the data themselves do not fit in.
+_STREAMED_LIMIT = 512 << 20
+
 # Capturing a step costs about as much as running this many of them.
 _STEPS_WORTH_A_GRAPH = 50
 
-DEVICE, HOST, RECOMPUTED = "device", "host", "recomputed"
+# Where a column is kept: on the device; in host memory; in a file or dataset, read per batch; or
+# nowhere, computed again for every batch.
+DEVICE, HOST, STREAMED, RECOMPUTED = "device", "host", "streamed", "recomputed"
 
 
 @dataclass(frozen=True)
 class ColumnNeed:
-    """A column as the plan sees it: its size, how often a round reads it, how it can be had.
+    """A column as the plan sees it.
 
-    >>> ColumnNeed("input", rows=10, row_shape=(3,), reads=1, derived=False).bytes
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    n_samples : int
+        Number of samples.
+    sample_shape : tuple of int
+        Shape of one sample.
+    reads : int
+        How often an epoch reads the column.
+    origin : {"device", "host", "streamed"}, default=None
+        Where the column is now; None for a column that is derived from another.
+    never_kept : bool, default=False
+        Whether keeping the column would be wrong or useless.
+
+    Examples
+    --------
+    >>> ColumnNeed("input", n_samples=10, sample_shape=(3,), reads=1, origin="host").bytes
     120
     """
 
     name: str
-    rows: int
-    row_shape: tuple[int, ...]
+    n_samples: int
+    sample_shape: tuple[int, ...]
     reads: int
-    derived: bool
+    origin: str | None = None
     never_kept: bool = False
 
     @property
     def bytes(self) -> int:
         """Size in float32."""
-        return 4 * self.rows * math.prod(self.row_shape)
+        return 4 * self.n_samples * math.prod(self.sample_shape)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a column lives: on the device, on the host, or recomputed for every batch."""
+    """Where a column is kept."""
 
     name: str
     where: str
@@ -53,8 +76,10 @@ class Placement:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the engine will do. Print it to read it.
+    """What the trainer will do; print it to read it.
 
+    Examples
+    --------
     >>> plan = Plan("cuda:0", "bf16", True, 128, (Placement("input", "device", 2**20),), 2**30)
     >>> print(plan)
     device cuda:0, precision bf16, CUDA graphs, batches of 128
@@ -70,19 +95,31 @@ class Plan:
     device_limit: int
 
     def where(self, name: str) -> str:
-        """Where a column lives: `"device"`, `"host"` or `"recomputed"`."""
+        """Where a column is kept: "device", "host", "streamed" or "recomputed"."""
         return next(place.where for place in self.placements if place.name == name)
 
     def __str__(self) -> str:
-        stepping = "CUDA graphs" if self.graphs else "eager steps"
+        steps = "CUDA graphs" if self.graphs else "eager steps"
         lines = [
-            f"device {self.device}, precision {self.precision}, {stepping}, "
+            f"device {self.device}, precision {self.precision}, {steps}, "
             f"batches of {self.batch_size}"
         ]
         for place in self.placements:
-            lines.append(f"  {place.name:<12} {place.where:<10} {_spoken(place.bytes):>13}")
-        lines.append(f"  columns may take {_spoken(self.device_limit)} on the device")
+            lines.append(f"  {place.name:<12} {place.where:<10} {_format_bytes(place.bytes):>13}")
+        lines.append(f"  columns may take {_format_bytes(self.device_limit)} on the device")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Duration:
+    """Length of the training: `count` rounds, each going once through the phases.
+
+    A phase's turn in a round is `repeats` passes over the data or, with `by_steps`, `repeats`
+    steps.
+    """
+
+    count: int
+    by_steps: bool = False
 
 
 def place_columns(
@@ -91,12 +128,14 @@ def place_columns(
     """Choose a place for every column.
 
     What is read most often gets the device first, since every read from the host crosses the bus.
-    What does not fit goes to the host, and a derived column that does not fit there either is
-    computed again for every batch. `host_limit` is None where the device is the host: then the
-    input stays where it is, and only derived columns are weighed.
+    What does not fit stays where it is; a derived column goes to the host, and if it does not fit
+    there either it is computed again for every batch. `host_limit` is None if the device is the
+    host: then given columns stay where they are, and only derived ones take memory.
 
-    >>> needs = [ColumnNeed("input", 100, (1,), reads=2, derived=False),
-    ...          ColumnNeed("targets", 100, (9,), reads=6, derived=True)]
+    Examples
+    --------
+    >>> needs = [ColumnNeed("input", 100, (1,), reads=2, origin="host"),
+    ...          ColumnNeed("targets", 100, (9,), reads=6)]
     >>> [place.where for place in place_columns(needs, device_limit=1000, host_limit=10_000)]
     ['device', 'host']
     """
@@ -104,13 +143,13 @@ def place_columns(
     for need in sorted(needs, key=lambda need: -need.reads):
         if need.never_kept:
             chosen[need.name] = RECOMPUTED
-        elif host_limit is None and not need.derived:
-            chosen[need.name] = DEVICE
+        elif host_limit is None and need.origin is not None:
+            chosen[need.name] = need.origin
         elif need.bytes <= device_limit:
             chosen[need.name] = DEVICE
             device_limit -= need.bytes
-        elif not need.derived:
-            chosen[need.name] = HOST  # it is there already
+        elif need.origin is not None:
+            chosen[need.name] = STREAMED if need.origin == STREAMED else HOST
         elif host_limit is not None and need.bytes <= host_limit:
             chosen[need.name] = HOST
             host_limit -= need.bytes
@@ -119,99 +158,113 @@ def place_columns(
     return tuple(Placement(need.name, chosen[need.name], need.bytes) for need in needs)
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """How long to train: `count` rounds, each going once through the phases.
-
-    A phase's turn in a round is a whole pass over the data, `repeats` times; or, when rounds are
-    counted in steps, `repeats` steps.
-    """
-
-    count: int
-    by_steps: bool = False
-
-
 def make_plan(
     method: Method,
-    leaves: Mapping[str, Tensor],
-    rounds: Rounds,
+    given: Mapping[str, HostRows],
+    duration: Duration,
     *,
-    rows_a_pass: int,
+    pass_length: int,
     batch_size: int,
     device: torch.device,
     precision: str,
     memory_limit: int | None = None,
     optimizer: str = "adam",
 ) -> Plan:
-    """Plan a run of `method` over the columns that are given (`leaves`) and those it derives.
+    """Plan a run of `method` over the columns that are given and those it derives.
 
-    Layers that grow with the data are placed first, since without them there is no training.
+    Layers that grow with the data are placed first, since there is no training without them.
     """
-    reads = {name: 0 for name in [*leaves, *(column.name for column in method.derived)]}
-    for phase in method.phases:
-        for name in phase.columns:
-            reads[name] += phase.repeats
-    for column in method.derived:
-        reads[column.source] += 0 if column.fixed else 1
-    rows = len(next(iter(leaves.values())))
-    needs = [
-        ColumnNeed(name, rows, tuple(leaf.shape[1:]), reads[name], derived=False)
-        for name, leaf in leaves.items()
-    ]
-    needs += [
-        ColumnNeed(
-            column.name,
-            rows,
-            column.row_shape,
-            reads[column.name],
-            derived=True,
-            # An encoder that changes at every step would make a cache of embeddings stale.
-            never_kept=rounds.by_steps and not column.fixed,
-        )
-        for column in method.derived
-    ]
-    if memory_limit is None:
-        memory_limit = _usable(device)
-    host_limit = None if device.type == "cpu" else _usable(torch.device("cpu"))
-    batch_size = min(batch_size, rows_a_pass)
+    n_samples = len(next(iter(given.values())))
+    batch_size = min(batch_size, pass_length)
+    streamed = any(rows.origin == STREAMED for rows in given.values())
+    device_limit, host_limit = _limits(device, memory_limit, streamed=streamed)
     layers = tuple(
         Placement(layer.name, DEVICE, _bytes_of(layer, batch_size, optimizer))
-        for layer in method.layers
+        for layer in method.large_layers
     )
     for layer in layers:
-        if layer.bytes > memory_limit:
+        if layer.bytes > device_limit:
             raise ValueError(
-                f"the {layer.name} needs {_spoken(layer.bytes)} with its gradient, its optimizer's "
-                f"memory and a batch of outputs, but {_spoken(memory_limit)} are to be had on "
-                f"{device}: it grows with the number of rows, so fit on fewer of them, or lower "
-                "embedding_dim or batch_size"
+                f"the {layer.name} needs {_format_bytes(layer.bytes)} with its gradient, the state "
+                f"of its optimizer and a batch of outputs, but only {_format_bytes(device_limit)} "
+                f"are available on {device}: it grows with the number of rows, so fit on fewer "
+                "rows, or lower embedding_dim or batch_size"
             )
-        memory_limit -= layer.bytes
-    steps = rounds.count * (1 if rounds.by_steps else math.ceil(rows_a_pass / batch_size))
+        device_limit -= layer.bytes
+    steps = duration.count * (1 if duration.by_steps else math.ceil(pass_length / batch_size))
+    needs = _needs(method, given, n_samples, few_steps=steps * batch_size < n_samples,
+                   by_steps=duration.by_steps)  # fmt: skip
     return Plan(
         device=str(device),
         precision=precision,
         graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH,
         batch_size=batch_size,
-        placements=layers + place_columns(needs, memory_limit, host_limit),
-        device_limit=memory_limit,
+        placements=layers + place_columns(needs, device_limit, host_limit),
+        device_limit=device_limit,
     )
 
 
-def _bytes_of(layer: Layer, batch_size: int, optimizer: str) -> int:
+def _limits(
+    device: torch.device, memory_limit: int | None, *, streamed: bool
+) -> tuple[int, int | None]:
+    """Bytes that columns may take on the device and, if that is another memory, on the host."""
+    on_device = _usable(device) if memory_limit is None else memory_limit
+    on_host = None if device.type == "cpu" else _usable(torch.device("cpu"))
+    if streamed and device.type == "cpu":
+        on_device = min(on_device, _STREAMED_LIMIT)
+    if streamed and on_host is not None:
+        on_host = min(on_host, _STREAMED_LIMIT)
+    return on_device, on_host
+
+
+def _needs(
+    method: Method,
+    given: Mapping[str, HostRows],
+    n_samples: int,
+    *,
+    few_steps: bool,
+    by_steps: bool,
+) -> list[ColumnNeed]:
+    reads = {name: 0 for name in [*given, *(column.name for column in method.derived)]}
+    for phase in method.phases:
+        for name in phase.columns:
+            reads[name] += phase.repeats
+    for column in method.derived:
+        reads[column.source] += 0 if column.fixed else 1
+    needs = [
+        ColumnNeed(name, n_samples, rows.sample_shape, reads[name], origin=rows.origin)
+        for name, rows in given.items()
+    ]
+    for column in method.derived:
+        # An encoder that changes at every step makes a cache of embeddings stale, and targets of
+        # samples that are never read need not be computed.
+        never_kept = few_steps if column.fixed else by_steps
+        needs.append(
+            ColumnNeed(
+                column.name,
+                n_samples,
+                column.sample_shape,
+                reads[column.name],
+                never_kept=never_kept,
+            )
+        )
+    return needs
+
+
+def _bytes_of(layer: LargeLayer, batch_size: int, optimizer: str) -> int:
     """Weights, gradient and moments; outputs, their probabilities and their gradient."""
     moments = 1 if optimizer == "sgd" else 2
-    return 4 * (layer.weights * (2 + moments) + 3 * layer.outputs * batch_size)
+    return 4 * (layer.n_parameters * (2 + moments) + 3 * layer.n_outputs * batch_size)
 
 
 def _usable(device: torch.device) -> int:
     return int(free_memory(device) * _SHARE_FOR_COLUMNS)
 
 
-def _spoken(count: int) -> str:
+def _format_bytes(count: int) -> str:
     size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
-    raise AssertionError
+    return f"{size:.1f} GiB"

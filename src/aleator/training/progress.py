@@ -1,4 +1,4 @@
-"""A line in the terminal that says how far training is."""
+"""Progress of training: a bar in the terminal, and lines for logs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,39 @@ import time
 from types import TracebackType
 from typing import Any
 
-# A step may take less than the tenth of a millisecond; redrawing is the bar's own business.
+# A step may take less than 0.1 ms; the bar is redrawn more rarely than that.
 _SECONDS_BETWEEN_UPDATES = 0.1
 
 
 class Progress:
-    """Steps done, loss, rate and time left; silent when nobody watches a terminal.
+    """Steps done, loss, speed and time left.
 
-    >>> with Progress("LFR", total_steps=10, shown=True) as progress:  # not a terminal: silent
+    Parameters
+    ----------
+    title : str
+        Name of what is trained.
+    total_steps : int
+        Steps of the whole run.
+    bar : bool
+        Show a bar on stderr if it is a terminal.
+    verbose : int, default=0
+        0 prints nothing; 1 prints a line per pass over the data that trains the encoder; 2 prints a
+        line per pass. Lines go to stdout.
+
+    Examples
+    --------
+    >>> with Progress("LFR", total_steps=10, bar=True) as progress:  # not a terminal: no bar
     ...     progress.advance()
+    >>> progress = Progress("LFR", 10, bar=False, verbose=2)
+    >>> progress.report({"epoch": 0, "phase": "encoder", "loss": 2.5, "seconds": 0.1})
+    [LFR] epoch 1, encoder: loss 2.5, 0.1 s
     """
 
-    def __init__(self, title: str, total_steps: int, *, shown: bool) -> None:
+    def __init__(self, title: str, total_steps: int, *, bar: bool, verbose: int = 0) -> None:
         self._title = title
         self._total = total_steps
-        self._shown = shown and sys.stderr.isatty()
+        self._shown = bar and sys.stderr.isatty()
+        self._verbose = verbose
         self._pending = 0
         self._last = 0.0
         self._bar: Any = None
@@ -65,22 +83,28 @@ class Progress:
             self._bar.stop()
 
     def begin(self, phase: str) -> None:
-        """Name what is being trained."""
+        """Show the name of the phase that begins."""
         if self._bar is not None:
             self._bar.update(self._task, phase=phase)
 
-    def advance(self) -> None:
-        """Count a step."""
+    def advance(self, steps: int = 1) -> None:
+        """Count steps."""
         if self._bar is None:
             return
-        self._pending += 1
+        self._pending += steps
         if time.perf_counter() - self._last > _SECONDS_BETWEEN_UPDATES:
             self._flush()
 
-    def note(self, loss: float) -> None:
-        """Show the loss of the last pass."""
+    def report(self, record: dict[str, Any]) -> None:
+        """Show the record of a pass that has ended."""
         if self._bar is not None:
-            self._bar.update(self._task, loss=f"{loss:.4g}")
+            self._bar.update(self._task, loss=f"{record['loss']:.4g}")
+        if self._verbose > 1 or (self._verbose == 1 and "embedding_std" in record):
+            print(
+                f"[{self._title}] epoch {record['epoch'] + 1}, {record['phase']}: "
+                f"loss {record['loss']:.4g}, {record['seconds']:.3g} s",
+                flush=True,
+            )
 
     def _flush(self) -> None:
         self._last = time.perf_counter()

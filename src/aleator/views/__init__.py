@@ -1,11 +1,11 @@
-"""Views: random changes of a batch that are meant to leave its meaning alone.
+"""Views: random changes of a batch that should preserve its meaning.
 
-LFR needs none; its rivals do. A view is a module that takes a batch on the device and returns a
-changed copy of the same shape, drawn anew at every call, all rows at once.
+LFR needs none; methods that compare views do. A view is a module that maps a batch on the device to
+a changed batch of the same shape, drawn anew at every call.
 """
 
-from aleator.views.mixing import Mixed
-from aleator.views.series import Scaled, Shuffled
-from aleator.views.table import Corrupted
+from aleator.views.corruption import FeatureCorruption
+from aleator.views.mixup import Mixup
+from aleator.views.tstcc_augmentation import RandomScaling, SegmentPermutation
 
-__all__ = ["Corrupted", "Mixed", "Scaled", "Shuffled"]
+__all__ = ["FeatureCorruption", "Mixup", "RandomScaling", "SegmentPermutation"]

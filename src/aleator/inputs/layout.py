@@ -1,0 +1,69 @@
+"""The axes of an array of samples, and how to name them in messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """Axes of the arrays of one kind of data.
+
+    Parameters
+    ----------
+    name : str
+        Name of the kind of data.
+    plural : str
+        Its plural, for messages.
+    axes : tuple of str
+        Names of the axes after the first, which counts samples.
+    unit : str
+        One position along the first of them; values are standardized separately for each.
+    optional_channels : bool, default=False
+        Whether an array without the channel axis is accepted if the modality is given by name.
+    sizes : dict of str to str, default={}
+        How to count positions along an axis in messages, where that is not the axis name.
+
+    Examples
+    --------
+    >>> series = ArrayLayout("series", "series", ("channels", "time"), "channel")
+    >>> series.rank, str(series)
+    (3, '(n, channels, time)')
+    """
+
+    name: str
+    plural: str
+    axes: tuple[str, ...]
+    unit: str
+    optional_channels: bool = False
+    sizes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> int:
+        """Number of axes, including the samples."""
+        return 1 + len(self.axes)
+
+    def __str__(self) -> str:
+        return f"(n, {', '.join(self.axes)})"
+
+    def sample_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of a sample with all axes, from the shape of an array that may lack channels.
+
+        Examples
+        --------
+        >>> layout = ArrayLayout("series", "series", ("channels", "time"), "channel", True)
+        >>> layout.sample_shape((100, 50))
+        (1, 50)
+        """
+        if len(shape) == self.rank:
+            return shape[1:]
+        if self.optional_channels and len(shape) == self.rank - 1:
+            return (1, *shape[1:])
+        raise ValueError(
+            f"data of modality {self.name!r} must have the shape {self}, but X has the shape "
+            f"{shape}"
+        )
+
+    def describe_size(self, axis: str) -> str:
+        """What the positions along an axis are called in messages."""
+        return self.sizes.get(axis, axis)

@@ -1,0 +1,11 @@
+"""Kinds of data: one file per kind holds its networks, views and defaults."""
+
+from aleator.modalities.registry import (
+    get_modality,
+    infer_modality,
+    modality_names,
+    register_modality,
+)
+from aleator.modalities.spec import Modality
+
+__all__ = ["Modality", "get_modality", "infer_modality", "modality_names", "register_modality"]

@@ -1,0 +1,152 @@
+"""What there is to know about one kind of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from aleator.inputs import ArrayLayout, Source
+from aleator.networks.projection_head import HeadShape
+
+Factory = Callable[..., nn.Module]
+ViewPair = tuple[nn.Module, nn.Module]
+
+
+@dataclass(frozen=True)
+class Modality:
+    """A kind of data: how it is recognized, its networks, its views and its defaults.
+
+    The first name of `encoders` and of `projectors` is the default; names are stored in saved
+    models.
+
+    Parameters
+    ----------
+    layout : ArrayLayout
+        Name, axes and messages.
+    encoders : mapping of str to callable
+        Factories ``(input_shape, embedding_dim) -> module``.
+    projectors : mapping of str to callable
+        Factories ``(input_shape, output_dim) -> module``.
+    decoders : mapping of str to callable, default={}
+        Factories ``(embedding_dim, output_shape) -> module``, under the names of the encoders that
+        they reverse.
+    default_encoder : callable, default=None
+        Function of the shape of a sample that returns the name behind ``encoder="auto"``. None is
+        the first of `encoders`.
+    mlp_predictor_for : container of str or None, default=()
+        Encoders with which ``predictor="auto"`` is "mlp" instead of "linear"; None stands for an
+        encoder given by the user.
+    projection_head : HeadShape, default=HeadShape(2, 256)
+        Projection head of the methods that compare views.
+    make_views : callable, default=None
+        Function ``(source, options) -> (view, view)`` behind ``views="auto"``.
+    view_options : sequence of str, default=()
+        Names of the options of `make_views`.
+    augments_single_views : bool, default=False
+        Whether methods that use one view of a sample augment it by default.
+    learning_rate : float, default=1e-3
+        What ``learning_rate=None`` stands for.
+    predictor_epochs : int, default=1
+        What LFR's ``predictor_epochs=None`` stands for.
+    inferred : bool, default=True
+        Whether ``modality="auto"`` selects this kind for arrays of its rank.
+
+    Examples
+    --------
+    >>> from aleator.modalities import get_modality
+    >>> get_modality("series").encoder_name("auto", (9, 128))
+    'cnn'
+    """
+
+    layout: ArrayLayout
+    encoders: Mapping[str, Factory]
+    projectors: Mapping[str, Factory]
+    decoders: Mapping[str, Factory] = field(default_factory=dict)
+    default_encoder: Callable[[Sequence[int]], str] | None = None
+    mlp_predictor_for: Sequence[str | None] = ()
+    projection_head: HeadShape = HeadShape(layers=2, hidden=256)  # noqa: RUF009 (it is frozen)
+    make_views: Callable[[Source, Mapping[str, Any]], ViewPair] | None = None
+    view_options: Sequence[str] = ()
+    augments_single_views: bool = False
+    learning_rate: float = 1e-3
+    predictor_epochs: int = 1
+    inferred: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name of the kind of data."""
+        return self.layout.name
+
+    def encoder_name(self, choice: Any, input_shape: Sequence[int]) -> str | None:
+        """Resolve the choice of an encoder to its registered name.
+
+        Parameters
+        ----------
+        choice : str, torch.nn.Module or callable
+            The parameter `encoder` of an estimator.
+        input_shape : sequence of int
+            Shape of a sample.
+
+        Returns
+        -------
+        str or None
+            None for a module or a factory.
+        """
+        if isinstance(choice, str) and choice == "auto" and self.default_encoder is not None:
+            return self.default_encoder(input_shape)
+        return self.resolve_name(choice, "encoder", self.encoders)
+
+    def projector_name(self, choice: Any, encoder: str | None) -> str | None:
+        """Resolve the choice of a projector; "auto" is the encoder's own kind where there is one.
+
+        Parameters
+        ----------
+        choice : str, torch.nn.Module or callable
+            The parameter `projector` of an estimator.
+        encoder : str or None
+            Registered name of the encoder.
+
+        Returns
+        -------
+        str or None
+            None for a module or a factory.
+        """
+        if isinstance(choice, str) and choice == "auto" and encoder in self.projectors:
+            return encoder
+        return self.resolve_name(choice, "projector", self.projectors)
+
+    def resolve_name(self, choice: Any, role: str, known: Mapping[str, Factory]) -> str | None:
+        """Check a choice against registered names; "auto" is the first of them.
+
+        Parameters
+        ----------
+        choice : str, torch.nn.Module or callable
+            What the user chose.
+        role : str
+            Name of the parameter for messages.
+        known : mapping of str to callable
+            Registered factories.
+
+        Returns
+        -------
+        str or None
+            None for a module or a factory.
+        """
+        if isinstance(choice, str):
+            if choice == "auto" and known:
+                return next(iter(known))
+            if choice in known:
+                return choice
+            names = "".join(f"{name!r}, " for name in known)
+            raise ValueError(
+                f"{role}={choice!r} is not known for modality {self.name!r}: give one of "
+                f"{names}a torch.nn.Module or a factory of one"
+            )
+        if callable(choice):
+            return None
+        raise ValueError(
+            f"{role} must be a name, a torch.nn.Module or a factory, got {type(choice).__name__}"
+        )

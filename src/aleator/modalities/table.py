@@ -1,0 +1,55 @@
+"""Tables of numeric columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from aleator.inputs import ArrayLayout, Source, evenly_spaced
+from aleator.modalities.spec import Modality, ViewPair
+from aleator.networks.decoders import mlp_decoder
+from aleator.networks.mlp import mlp, mlp_encoder
+from aleator.networks.projection_head import HeadShape
+from aleator.views import FeatureCorruption
+
+# Rows of the training data from which the values of corrupted cells are drawn.
+_MOST_CORRUPTION_ROWS = 1 << 16
+
+
+def corruption_of(source: Source, share: float = 0.6) -> FeatureCorruption:
+    """SCARF's corruption with values of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aleator.inputs import ArraySource
+    >>> corruption_of(ArraySource(np.zeros((4, 5), np.float32)), share=0.2).count
+    1
+    """
+    rows = source.gather(evenly_spaced(len(source), _MOST_CORRUPTION_ROWS))
+    return FeatureCorruption(torch.from_numpy(rows), share)
+
+
+def _make_views(source: Source, options: Mapping[str, Any]) -> ViewPair:
+    """Rows as they are, and corrupted as in SCARF."""
+    return nn.Identity(), corruption_of(source, options.get("corruption", 0.6))
+
+
+TABLE = Modality(
+    layout=ArrayLayout(
+        "table", "tables", ("columns",), unit="column", sizes={"columns": "features"}
+    ),
+    encoders={"mlp": mlp_encoder},
+    projectors={"mlp": partial(mlp, layers=2)},
+    decoders={"mlp": mlp_decoder},
+    # Appendix C. The paper does not mention a normalization in the heads of tables.
+    projection_head=HeadShape(layers=2, hidden=256, norm="none"),
+    make_views=_make_views,
+    view_options=("corruption",),
+    learning_rate=1e-3,
+    predictor_epochs=1,
+)

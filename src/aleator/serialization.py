@@ -1,0 +1,315 @@
+"""Saved estimators: from a fitted estimator to a model folder and back.
+
+Networks that were chosen by name are rebuilt from the parameters and filled with the saved weights.
+A module or function of the user cannot be stored without its code; `NotStored` takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from aleator import model_folder
+from aleator.exceptions import ModelFileError
+from aleator.model_migration import migrate
+from aleator.training.plan import Placement, Plan
+
+
+class ChosenByParameters(Protocol):
+    """A network spec, as far as saving is concerned."""
+
+    parameters: tuple[str, ...]
+
+
+class NotStored:
+    """Placeholder of a parameter that a model folder cannot hold (a function, a module).
+
+    Examples
+    --------
+    >>> NotStored("loss", "my_loss")
+    <loss: my_loss, not stored>
+    """
+
+    def __init__(self, name: str, description: str) -> None:
+        self.name = name
+        self.description = description
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.description}, not stored>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NotStored) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedModel:
+    """Content of a model folder.
+
+    Attributes
+    ----------
+    estimator : str
+        Name of the class.
+    parameters : dict
+        Parameters of the estimator.
+    adapter : dict
+        Modality and shapes of the input adapter.
+    scale : dict of str to ndarray
+        Mean and deviation of the input adapter.
+    attributes : dict
+        Fitted attributes of the method.
+    common_attributes : dict
+        Fitted attributes that all estimators have.
+    counts : dict of str to int or None
+        Number of modules of each network; None for a single module.
+    tensors : dict of str to Tensor
+        Weights of the networks.
+    """
+
+    estimator: str
+    parameters: dict[str, Any]
+    adapter: dict[str, Any]
+    scale: dict[str, np.ndarray]
+    attributes: dict[str, Any]
+    common_attributes: dict[str, Any]
+    counts: dict[str, int | None]
+    tensors: dict[str, Tensor]
+
+
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    networks: Mapping[str, ChosenByParameters],
+    attributes: Sequence[str],
+) -> None:
+    """Write a fitted estimator with its networks and attributes into a folder."""
+    kept = {name: getattr(estimator, f"{name}_") for name in networks}
+    values = {name: getattr(estimator, name) for name in attributes}
+    names = getattr(estimator, "feature_names_in_", None)
+    plan = estimator.plan_
+    content = {
+        "estimator": type(estimator).__name__,
+        "parameters": {k: _encode(v) for k, v in estimator.get_params(deep=False).items()},
+        "adapter": estimator.adapter_.to_dict(),
+        "counts": {name: _count(modules) for name, modules in kept.items()},
+        "attributes": {k: _encode_attribute(v) for k, v in values.items() if not _is_tensor(v)},
+        "n_features_in": estimator.n_features_in_,
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "history": estimator.history_,
+        "plan": None if plan is None else dataclasses.asdict(plan),
+    }
+    tensors: dict[str, Tensor] = {}
+    for name, modules in kept.items():
+        for prefix, module in _numbered(name, modules):
+            tensors |= {f"{prefix}/{key}": value for key, value in module.state_dict().items()}
+    for key, array in estimator.adapter_.scale.items():
+        tensors[f"adapter/{key}"] = torch.from_numpy(array)
+    for name, value in values.items():
+        if _is_tensor(value):
+            tensors[f"attributes/{name}"] = torch.from_numpy(value)
+    # Tensors that share memory are copied, since safetensors refuses them.
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    model_folder.write(Path(path), content, tensors)
+
+
+def read(path: str | os.PathLike[str]) -> SavedModel:
+    """Read a model folder, also one of an older version of the format."""
+    folder = Path(path)
+    content, tensors = migrate(*model_folder.read(folder))
+    with complete(path):
+        attributes = {k: _decode_attribute(v) for k, v in content["attributes"].items()}
+        attributes |= {k: v.numpy() for k, v in _below(tensors, "attributes/").items()}
+        names = content["feature_names_in"]
+        common = {
+            "n_features_in_": content["n_features_in"],
+            "history_": content["history"],
+            "plan_": None if content["plan"] is None else _decode_plan(content["plan"]),
+        }
+        if names is not None:
+            common["feature_names_in_"] = np.array(names, dtype=object)
+        return SavedModel(
+            content["estimator"],
+            _decode_parameters(content["parameters"]),
+            content["adapter"],
+            {key: value.numpy() for key, value in _below(tensors, "adapter/").items()},
+            attributes,
+            common,
+            content["counts"],
+            tensors,
+        )
+
+
+@contextlib.contextmanager
+def complete(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what is missing in a description into an error that names the file."""
+    try:
+        yield
+    except (KeyError, IndexError) as error:
+        description = Path(path) / model_folder.DESCRIPTION
+        raise ModelFileError(f"{description} has a missing or invalid entry: {error}") from error
+
+
+def restored_networks(
+    saved: SavedModel,
+    estimator: Any,
+    specs: Mapping[str, ChosenByParameters],
+    given: Mapping[str, Any],
+    build: Callable[[str], Any],
+) -> dict[str, Any]:
+    """Build all networks of a saved model and fill them with its weights.
+
+    `given` are modules of the user; a network of the user that is not given is None, but for the
+    encoder, which `transform` needs.
+    """
+    for name in given:
+        if name not in specs:
+            raise ModelFileError(
+                f"{saved.estimator} has no network {name!r}; its networks are {', '.join(specs)}"
+            )
+    attributes: dict[str, Any] = {}
+    for name, spec in specs.items():
+        count = saved.counts[name]
+        if name in given:
+            modules = _check_given(name, given[name], count)
+        elif (own := _not_stored(estimator, spec)) is not None:
+            if name == "encoder":
+                raise ModelFileError(
+                    f"the encoder of this model is a module of your own ({own.description}), which "
+                    "a model folder cannot hold: load(path, encoder=a module of the same "
+                    "architecture)"
+                )
+            modules = None
+        else:
+            modules = build(name)
+        for prefix, module in _numbered(name, modules):
+            _fill(module, saved.tensors, prefix)
+        attributes[f"{name}_"] = modules
+    return attributes
+
+
+def check_all_stored(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if a parameter of a loaded estimator must be set before fitting again."""
+    for name, value in parameters.items():
+        if isinstance(value, NotStored):
+            raise ValueError(
+                f"this estimator was loaded from a file, which cannot hold its {name} "
+                f"({value.description}): set_params({name}=…) before fitting it again"
+            )
+
+
+def _check_given(name: str, modules: Any, count: int | None) -> Any:
+    if isinstance(modules, nn.Module) != (count is None):
+        expected = "one module" if count is None else f"a list of {count} modules"
+        raise ModelFileError(f"{name} must be {expected}")
+    if not isinstance(modules, nn.Module) and len(modules) != count:
+        raise ModelFileError(f"this model has {count} {name}, but {len(modules)} are given")
+    return copy.deepcopy(modules)
+
+
+def _not_stored(estimator: Any, spec: ChosenByParameters) -> NotStored | None:
+    for parameter in spec.parameters:
+        value = getattr(estimator, parameter)
+        if isinstance(value, NotStored):
+            return value
+    return None
+
+
+def _numbered(name: str, modules: Any) -> list[tuple[str, nn.Module]]:
+    if modules is None:
+        return []
+    if isinstance(modules, nn.Module):
+        return [(name, modules)]
+    return [(f"{name}/{k}", module) for k, module in enumerate(modules)]
+
+
+def _count(modules: Any) -> int | None:
+    return None if isinstance(modules, nn.Module) else len(modules or [])
+
+
+def _fill(module: nn.Module, tensors: Mapping[str, Tensor], prefix: str) -> None:
+    try:
+        module.float().load_state_dict(_below(tensors, f"{prefix}/"))
+    except RuntimeError as error:
+        raise ModelFileError(
+            f"the saved weights of {prefix} do not fit the module: {error}"
+        ) from error
+    module.eval()
+
+
+def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def _decode_plan(stored: dict[str, Any]) -> Plan:
+    placements = tuple(Placement(**place) for place in stored["placements"])
+    return Plan(**{**stored, "placements": placements})
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _encode_attribute(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str}
+    return value
+
+
+def _decode_attribute(value: Any) -> Any:
+    if isinstance(value, dict):
+        return np.array(value["array"], dtype=value["dtype"])
+    return value
+
+
+def _encode(value: Any) -> Any:
+    """A parameter as a JSON value."""
+    if isinstance(value, NotStored):
+        return {"not stored": value.description}
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, (tuple, list)) and all(isinstance(item, (int, float)) for item in value):
+        return {"numbers": list(value)}
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        stored = {key: _encode(item) for key, item in value.items()}
+        if not any(isinstance(item, dict) and "not stored" in item for item in stored.values()):
+            return {"options": stored}
+    if isinstance(value, (tuple, list)) and all(isinstance(item, str) for item in value):
+        return {"names": list(value)}
+    name = getattr(value, "__qualname__", type(value).__qualname__)
+    return {"not stored": name}
+
+
+def _decode_parameters(stored: dict[str, Any]) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    for name, value in stored.items():
+        if isinstance(value, dict) and "not stored" in value:
+            value = NotStored(name, value["not stored"])
+        elif isinstance(value, dict) and "options" in value:
+            value = _decode_parameters(value["options"])
+        elif isinstance(value, dict):
+            value = tuple(value["numbers"] if "numbers" in value else value["names"])
+        parameters[name] = value
+    return parameters

@@ -1,0 +1,109 @@
+"""A phase in training: its optimizer, its steps and its position in a pass over the data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from aleator.training.columns import ColumnStore
+from aleator.training.method import ParameterGroup, Phase
+from aleator.training.optimizers import Optimizer, OptimizerSettings
+from aleator.training.schedules import Schedule
+from aleator.training.steps import GraphedStep, Step
+
+
+class PhaseState:
+    """The state of one phase.
+
+    Attributes
+    ----------
+    steps : int
+        Steps made in all.
+    steps_in_turn : int
+        Steps made in the present turn of the phase.
+    steps_in_pass : int
+        Steps made in the present pass over the data; zero between passes.
+    round : int
+        Round in which the present pass began.
+    """
+
+    def __init__(
+        self,
+        phase: Phase,
+        columns: ColumnStore,
+        settings: OptimizerSettings,
+        schedule_for: Callable[[ParameterGroup], Schedule],
+        device: torch.device,
+        autocast: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self.phase = phase
+        self.optimizer = Optimizer(settings, phase.groups, device, schedule_for)
+        self.step = Step(phase, columns, self.optimizer, device, autocast)
+        self.graphs: dict[int, GraphedStep] = {}
+        self.steps = self.steps_in_turn = self.steps_in_pass = self.round = 0
+        self._device = device
+        self._order = torch.empty(0, dtype=torch.int64)
+        self._order_on_device = self._order
+        self._seen = 0
+        self._began = 0.0
+
+    def begin_pass(self, order: Tensor, round_: int, began: float) -> None:
+        """Start a pass over the data in the given order."""
+        self.round = round_
+        self._set_order(order)
+        self._seen = 0
+        self._began = began
+        self.step.loss_sum.zero_()
+
+    def train_batch(
+        self, sizes: Sequence[int], stepper_for: Callable[[PhaseState, Tensor], Any]
+    ) -> None:
+        """Make one step, on the next batch of the pass."""
+        begin, end = self._seen, self._seen + sizes[self.steps_in_pass]
+        index = self._order_on_device[begin:end]
+        self.optimizer.set_lr(self.steps)
+        self.step.stage(self._order[begin:end])
+        stepper_for(self, index)(index)
+        self._seen = end
+        self.steps += 1
+        self.steps_in_turn += 1
+        self.steps_in_pass += 1
+
+    def end_pass(self) -> tuple[float, float, int]:
+        """Return the mean loss of the batches, seconds and steps; waits for the device."""
+        steps, self.steps_in_pass = self.steps_in_pass, 0
+        loss = float(self.step.loss_sum) / steps
+        return loss, time.perf_counter() - self._began, steps
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the optimizer's state and the position in the pass."""
+        return {
+            "optimizer": self.optimizer.state_dict(),
+            "loss_sum": self.step.loss_sum.cpu().clone(),
+            "order": self._order.clone(),
+            "seen": self._seen,
+            "seconds": time.perf_counter() - self._began,
+            **{name: getattr(self, name) for name in _COUNTERS},
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore a state returned by `state_dict`."""
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step.loss_sum.copy_(state["loss_sum"])
+        self._set_order(state["order"])
+        self._seen = state["seen"]
+        self._began = time.perf_counter() - state["seconds"]
+        for name in _COUNTERS:
+            setattr(self, name, state[name])
+
+    def _set_order(self, order: Tensor) -> None:
+        self._order = order
+        self._order_on_device = order.to(self._device)
+
+
+_COUNTERS = ("steps", "steps_in_turn", "steps_in_pass", "round")
