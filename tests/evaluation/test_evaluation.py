@@ -20,7 +20,7 @@ from aleator.evaluation import (
     logistic_regression,
     metrics,
     mlp_classifier,
-    nearest_neighbours,
+    nearest_neighbors,
     rank_me,
     ridge,
     transfer,
@@ -102,27 +102,27 @@ class TestMetrics:
 
 
 class TestProbes:
-    @pytest.mark.parametrize("standardised", [False, True])
+    @pytest.mark.parametrize("standardized", [False, True])
     @pytest.mark.parametrize(
         ("probe", "settings"),
         [
             (logistic_regression, {}),
             (linear_classifier, {"training": FAST, "device": "cpu"}),
             (mlp_classifier, {"training": FAST, "device": "cpu", "hidden": 16}),
-            (nearest_neighbours, {"device": "cpu"}),
+            (nearest_neighbors, {"device": "cpu"}),
         ],
     )
-    def test_every_probe_reads_separable_classes(self, parts, probe, settings, standardised):
-        result = probe(*parts, standardised=standardised, seeds=(0, 1), **settings)
+    def test_every_probe_reads_separable_classes(self, parts, probe, settings, standardized):
+        result = probe(*parts, standardized=standardized, seeds=(0, 1), **settings)
         assert isinstance(result, Evaluation)
         assert set(result.metrics) == set(metrics.CLASSIFICATION)
         assert result.mean() > 0.9
         assert len(result.values()) == 2
-        assert ("standardised" in result.probe) == standardised
-        assert len(result.chosen) == (2 if standardised else 0)
+        assert ("standardized" in result.probe) == standardized
+        assert len(result.chosen) == (2 if standardized else 0)
         assert result.seconds > 0
         assert "accuracy" in str(result)
-        again = probe(*parts, standardised=standardised, seeds=(0, 1), **settings)
+        again = probe(*parts, standardized=standardized, seeds=(0, 1), **settings)
         assert again.metrics == result.metrics
 
     def test_logistic_regression_is_scikit_learns(self, parts):
@@ -131,13 +131,13 @@ class TestProbes:
 
     def test_neighbours_are_scikit_learns(self, parts):
         knn = KNeighborsClassifier(5, metric="cosine").fit(*parts[:2])
-        ours = nearest_neighbours(*parts, k=5, device="cpu")
+        ours = nearest_neighbors(*parts, k=5, device="cpu")
         # Ties apart, of which scikit-learn takes the lower class.
         assert ours.mean() == pytest.approx(knn.score(*parts[2:]), abs=0.02)
 
     def test_more_neighbours_than_rows(self):
         rows, labels = np.eye(3), np.arange(3)
-        assert nearest_neighbours(rows, labels, rows, labels, k=50, device="cpu").mean() == 1
+        assert nearest_neighbors(rows, labels, rows, labels, k=50, device="cpu").mean() == 1
 
     def test_ridge(self, random):
         rows = random.normal(size=(300, 5)).astype(np.float32)
@@ -145,20 +145,20 @@ class TestProbes:
         parts = rows[:200], targets[:200], rows[200:], targets[200:]
         model = Ridge(alpha=1.0).fit(*parts[:2])
         assert ridge(*parts).mean("r2") == pytest.approx(model.score(*parts[2:]))
-        assert ridge(*parts, standardised=True).mean("r2") > 0.98
+        assert ridge(*parts, standardized=True).mean("r2") > 0.98
 
     def test_standardising_helps_an_embedding_of_unequal_scales(self, parts):
         scale = np.array([1e-4, 1.0, 1e3], dtype=np.float32)
         parts = parts[0] * scale, parts[1], parts[2] * scale, parts[3]
         plain = linear_classifier(*parts, training=FAST, device="cpu")
-        fair = linear_classifier(*parts, training=FAST, device="cpu", standardised=True)
+        fair = linear_classifier(*parts, training=FAST, device="cpu", standardized=True)
         assert fair.mean() > 0.9 > plain.mean()
 
     def test_the_test_part_does_not_choose(self, parts):
         """Labels of the test part may be anything: what is chosen stays the same."""
         shuffled = parts[3][np.random.default_rng(1).permutation(len(parts[3]))]
-        first = logistic_regression(*parts, standardised=True, seeds=(0, 1, 2))
-        second = logistic_regression(*parts[:3], shuffled, standardised=True, seeds=(0, 1, 2))
+        first = logistic_regression(*parts, standardized=True, seeds=(0, 1, 2))
+        second = logistic_regression(*parts[:3], shuffled, standardized=True, seeds=(0, 1, 2))
         assert first.chosen == second.chosen
         assert first.mean() > second.mean()
 
@@ -243,7 +243,7 @@ class TestDiagnostics:
         model = method(epochs=1, random_state=0, progress=False).fit(X)
         seen = []
         monkeypatch.setattr(
-            "aleator.evaluation.views.diagnose",
+            "aleator.evaluation.model_diagnostics.diagnose",
             lambda rows, views, device: seen.append((rows, views)) or diagnose(rows, views, device),
         )
         found = diagnose_model(model, X, n_views=4, device="cpu")
@@ -332,10 +332,10 @@ class TestFineTuning:
         )
         result = transfer(
             RandomEncoder(), source, X[:200], y[:200], X[200:], y[200:],
-            seeds=(3, 4), probe=logistic_regression, standardised=True,
+            seeds=(3, 4), probe=logistic_regression, standardized=True,
         )  # fmt: skip
         assert seen == [(90, 3), (90, 4)]
-        assert result.probe == "transfer, logistic regression, standardised"
+        assert result.probe == "transfer, logistic regression, standardized"
         assert len(result.values()) == len(result.chosen) == 2
         assert result.mean() > 0.9
 

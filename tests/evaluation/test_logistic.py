@@ -8,12 +8,12 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from aleator.evaluation import (
     linear_classifier,
     logistic_regression,
-    nearest_neighbours,
+    nearest_neighbors,
     ridge,
 )
-from aleator.evaluation.axes import PrincipalAxes
+from aleator.evaluation.lbfgs import minimize_lbfgs
 from aleator.evaluation.logistic import fit_path
-from aleator.evaluation.minimum import minimum
+from aleator.evaluation.pca import PrincipalComponents
 
 CPU = torch.device("cpu")
 
@@ -27,8 +27,8 @@ def overlapping(random, classes, rows=300, width=5):
 
 
 def ours(rows, codes, penalties, asked=None, **settings):
-    along = PrincipalAxes.of(rows, CPU)
-    place = along.place(rows if asked is None else asked)
+    along = PrincipalComponents.fit(rows, CPU)
+    place = along.transform(rows if asked is None else asked)
     return [found.probabilities(place) for found in fit_path(along, codes, penalties, **settings)]
 
 
@@ -108,14 +108,14 @@ class TestProbes:
         assert found.mean() == pytest.approx(model.score(rows[there], codes[there]), abs=0.006)
         assert all(np.isfinite(values).all() for values in found.metrics.values())
 
-    @pytest.mark.parametrize("probe", [logistic_regression, linear_classifier, nearest_neighbours])
-    @pytest.mark.parametrize("standardised", [False, True])
-    def test_one_class_is_refused(self, random, probe, standardised):
+    @pytest.mark.parametrize("probe", [logistic_regression, linear_classifier, nearest_neighbors])
+    @pytest.mark.parametrize("standardized", [False, True])
+    def test_one_class_is_refused(self, random, probe, standardized):
         rows, labels = random.normal(size=(30, 3)), np.full(30, "cat")
         with pytest.raises(
             ValueError, match="at least 2 classes; the training part holds cat only"
         ):
-            probe(rows, labels, rows, labels, standardised=standardised, device="cpu")
+            probe(rows, labels, rows, labels, standardized=standardized, device="cpu")
 
     @pytest.mark.parametrize(("rows", "width"), [(200, 5), (20, 50)])
     def test_ridge_is_scikit_learns(self, random, rows, width):
@@ -140,7 +140,7 @@ class TestMinimum:
         def valley(x):
             return (curvature * (x - target).square()).sum() / 2, curvature * (x - target)
 
-        found = minimum(valley, torch.zeros_like(target), steps=1000, tolerance=1e-10)
+        found = minimize_lbfgs(valley, torch.zeros_like(target), steps=1000, tolerance=1e-10)
         assert torch.allclose(found, target, atol=1e-5)
 
     def test_a_curvature_far_above_one_is_met_by_shorter_steps(self):
@@ -148,7 +148,7 @@ class TestMinimum:
             return (1e6 * x.square() / 2).sum(), 1e6 * x
 
         start = torch.ones(1, dtype=torch.float64)
-        assert minimum(steep, start, steps=50, tolerance=1e-3).abs() < 1e-8
+        assert minimize_lbfgs(steep, start, steps=50, tolerance=1e-3).abs() < 1e-8
         assert start == 1
 
     def test_it_ends_where_rounding_allows_no_gain(self):
@@ -158,6 +158,6 @@ class TestMinimum:
             asked.append(x)
             return torch.logaddexp(x, -x).sum(), x.tanh()
 
-        found = minimum(flat, torch.full((3,), 2.0).double(), steps=10_000, tolerance=0.0)
+        found = minimize_lbfgs(flat, torch.full((3,), 2.0).double(), steps=10_000, tolerance=0.0)
         assert found.abs().max() < 1e-6
         assert len(asked) < 200

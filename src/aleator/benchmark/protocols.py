@@ -113,7 +113,7 @@ def _probed(case: Case, embedded: Split, *, standardised: bool) -> dict[str, flo
     settings = dict(case.recipe.probe)
     kind = settings.pop("kind")
     common: dict[str, Any] = {
-        **embedded.arrays(), "standardised": standardised, "seeds": [case.seed],
+        **embedded.arrays(), "standardized": standardised, "seeds": [case.seed],
         "device": case.device,
     }  # fmt: skip
     if kind == "logistic":

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from aleator.estimators import Supervised
 from aleator.evaluation.metrics import of_classes
 from aleator.evaluation.probes import linear_classifier
-from aleator.evaluation.protocol import require_a_label_a_row
+from aleator.evaluation.probing import require_a_label_a_row
 from aleator.evaluation.results import Evaluation
 
 

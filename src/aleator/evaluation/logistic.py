@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from aleator.evaluation.axes import PrincipalAxes
-from aleator.evaluation.minimum import minimum
+from aleator.evaluation.lbfgs import minimize_lbfgs
+from aleator.evaluation.pca import PrincipalComponents
 
 _STEPS = 1000
 _TOLERANCE = 1e-4
@@ -42,7 +42,7 @@ class Weights:
 
 
 def fit_path(
-    along: PrincipalAxes,
+    along: PrincipalComponents,
     codes: np.ndarray,
     penalties: Sequence[float],
     *,
@@ -55,7 +55,7 @@ def fit_path(
     ends after `steps`, or when no entry of the gradient, per sample and in the units of the bound,
     exceeds `tolerance`. `codes` are classes counted from zero.
 
-    >>> along = PrincipalAxes.of(np.array([[0.0], [1.0], [0.2], [0.8]]), torch.device("cpu"))
+    >>> along = PrincipalComponents.fit(np.array([[0.0], [1.0], [0.2], [0.8]]), torch.device("cpu"))
     >>> weak, strong = fit_path(along, np.array([0, 1, 0, 1]), [0.01, 100.0])
     >>> weak.probabilities(along.rows).argmax(1).tolist()
     [0, 1, 0, 1]
@@ -76,7 +76,7 @@ def fit_path(
 
 
 def _fitted(
-    along: PrincipalAxes,
+    along: PrincipalComponents,
     truth: Tensor,
     penalty: float,
     start: Weights,
@@ -102,5 +102,5 @@ def _fitted(
         return surprise / count + decay / 2 * weight.square().sum(), gradient * scale
 
     scaled = torch.cat([start.weight, start.intercept[:, None]], 1) / scale
-    actual = minimum(objective, scaled, steps=steps, tolerance=tolerance) * scale
+    actual = minimize_lbfgs(objective, scaled, steps=steps, tolerance=tolerance) * scale
     return Weights(actual[:, :-1], actual[:, -1])

@@ -1,7 +1,7 @@
-"""Simple predictors on frozen embeddings: the paper's protocol, and a standardised one.
+"""Simple predictors on frozen embeddings: the paper's protocol, and a standardized one.
 
 Each takes embeddings and labels of a training and a test part, or data and `model=`, a fitted
-estimator. With `standardised=True` the embedding is centred and scaled as the training part says,
+estimator. With `standardized=True` the embedding is centred and scaled as the training part says,
 and the penalty is chosen on a validation fifth of that part: the paper's protocol does neither,
 which flatters trained encoders over random ones.
 """
@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from aleator.evaluation.axes import PrincipalAxes
 from aleator.evaluation.logistic import fit_path
-from aleator.evaluation.protocol import Parts, Penalties, evaluate, gather
+from aleator.evaluation.pca import PrincipalComponents
+from aleator.evaluation.probing import Parts, Penalties, evaluate, gather
 from aleator.evaluation.results import Evaluation
-from aleator.evaluation.trained import ProbeTraining, scores_of_trained
+from aleator.evaluation.trained_probes import ProbeTraining, scores_of_trained
 from aleator.training.devices import arithmetic, resolve_device
 
 # Powers of ten; what is chosen at an end of the range is still far from no penalty or all of it.
 _PENALTIES = tuple(10.0**k for k in range(-4, 4))
 _DECAYS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
-_NEIGHBOURS = (1.0, 5.0, 10.0, 20.0, 50.0)
+_NEIGHBORS = (1.0, 5.0, 10.0, 20.0, 50.0)
 
 
 def logistic_regression(
@@ -35,13 +35,13 @@ def logistic_regression(
     y_test: Any,
     *,
     model: Any = None,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     device: str = "auto",
 ) -> Evaluation:
     """Logistic regression as the paper probes tables: L-BFGS, penalty 1, at most 1000 steps.
 
-    The standardised variant chooses the penalty.
+    The standardized variant chooses the penalty.
 
     >>> rows, labels = np.array([[0.0], [1.0], [0.1], [0.9]]), np.array([0, 1, 0, 1])
     >>> logistic_regression(rows, labels, rows, labels).mean("accuracy")
@@ -50,14 +50,14 @@ def logistic_regression(
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
         codes = parts.classes()[1]
-        along = PrincipalAxes.of(parts.train, resolve_device(device))
-        test = along.place(parts.test)
+        along = PrincipalComponents.fit(parts.train, resolve_device(device))
+        test = along.transform(parts.test)
         return [
             found.probabilities(test) for found in fit_path(along, codes, _strengths(penalties))
         ]
 
     parts = gather(X_train, y_train, X_test, y_test, model)
-    penalties = _PENALTIES if standardised else None
+    penalties = _PENALTIES if standardized else None
     return evaluate("logistic regression", fit, parts, penalties=penalties, seeds=seeds)
 
 
@@ -68,7 +68,7 @@ def linear_classifier(
     y_test: Any,
     *,
     model: Any = None,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     training: ProbeTraining = ProbeTraining(),  # noqa: B008 (it is frozen)
     device: str = "auto",
@@ -82,7 +82,7 @@ def linear_classifier(
     """
 
     parts = gather(X_train, y_train, X_test, y_test, model)
-    return _trained("linear classifier", nn.Linear, parts, standardised, seeds, training, device)
+    return _trained("linear classifier", nn.Linear, parts, standardized, seeds, training, device)
 
 
 def mlp_classifier(
@@ -93,7 +93,7 @@ def mlp_classifier(
     *,
     model: Any = None,
     hidden: int = 256,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     training: ProbeTraining = ProbeTraining(),  # noqa: B008 (it is frozen)
     device: str = "auto",
@@ -109,10 +109,10 @@ def mlp_classifier(
         return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
     parts = gather(X_train, y_train, X_test, y_test, model)
-    return _trained("MLP classifier", make, parts, standardised, seeds, training, device)
+    return _trained("MLP classifier", make, parts, standardized, seeds, training, device)
 
 
-def nearest_neighbours(
+def nearest_neighbors(
     X_train: Any,
     y_train: Any,
     X_test: Any,
@@ -120,16 +120,16 @@ def nearest_neighbours(
     *,
     model: Any = None,
     k: int = 20,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     device: str = "auto",
 ) -> Evaluation:
-    """A vote of the k nearest training samples by cosine; the standardised variant chooses k.
+    """A vote of the k nearest training samples by cosine; the standardized variant chooses k.
 
     A tie goes to the class whose voters are nearer.
 
     >>> rows, labels = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
-    >>> nearest_neighbours(rows, labels, rows, labels, device="cpu").mean()
+    >>> nearest_neighbors(rows, labels, rows, labels, device="cpu").mean()
     1.0
     """
 
@@ -137,8 +137,8 @@ def nearest_neighbours(
         return _votes(parts, [k if own is None else int(own) for own in penalties], device)
 
     parts = gather(X_train, y_train, X_test, y_test, model)
-    penalties = _NEIGHBOURS if standardised else None
-    return evaluate("nearest neighbours", fit, parts, penalties=penalties, seeds=seeds)
+    penalties = _NEIGHBORS if standardized else None
+    return evaluate("nearest neighbors", fit, parts, penalties=penalties, seeds=seeds)
 
 
 def ridge(
@@ -148,13 +148,13 @@ def ridge(
     y_test: Any,
     *,
     model: Any = None,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     device: str = "auto",
 ) -> Evaluation:
     """Ridge regression of numbers, penalty 1; judged by R².
 
-    The standardised variant chooses the penalty.
+    The standardized variant chooses the penalty.
 
     >>> rows = np.random.default_rng(0).normal(size=(50, 3))
     >>> ridge(rows, rows[:, 0], rows, rows[:, 0]).mean("r2") > 0.99
@@ -162,8 +162,8 @@ def ridge(
     """
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
-        along = PrincipalAxes.of(parts.train, resolve_device(device))
-        test = along.place(parts.test)
+        along = PrincipalComponents.fit(parts.train, resolve_device(device))
+        test = along.transform(parts.test)
         targets = torch.from_numpy(parts.train_labels.astype(np.float64)).to(test.device)
         mean = targets.mean()
         covariances = along.rows.T @ (targets - mean) / len(targets)
@@ -177,7 +177,7 @@ def ridge(
         raise ValueError(
             "ridge predicts numbers, but y holds something else: take logistic_regression"
         )
-    penalties = _PENALTIES if standardised else None
+    penalties = _PENALTIES if standardized else None
     return evaluate(
         "ridge regression", fit, parts, penalties=penalties, seeds=seeds, regression=True
     )
@@ -187,7 +187,7 @@ def _trained(
     name: str,
     make: Callable[[int, int], nn.Module],
     parts: Parts,
-    standardised: bool,
+    standardized: bool,
     seeds: Sequence[int],
     training: ProbeTraining,
     device: str,
@@ -195,7 +195,7 @@ def _trained(
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
         return [scores_of_trained(make, parts, training, own, seed, device) for own in penalties]
 
-    penalties = _DECAYS if standardised else None
+    penalties = _DECAYS if standardized else None
     return evaluate(name, fit, parts, penalties=penalties, seeds=seeds)
 
 

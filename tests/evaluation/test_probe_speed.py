@@ -4,14 +4,16 @@ import json
 
 import pytest
 
-from aleator.evaluation import speed
+from aleator.evaluation import probe_speed
 
-TINY = speed.Shape(60, 30, 6, 3)
+TINY = probe_speed.Shape(60, 30, 6, 3)
 
 
 def test_one_json_line(capsys, monkeypatch):
-    monkeypatch.setattr(speed.measure, "__kwdefaults__", {"epochs": 9, "har": TINY, "income": TINY})
-    assert speed.main(["--device", "cpu", "--epochs", "2"]) == 0
+    monkeypatch.setattr(
+        probe_speed.measure, "__kwdefaults__", {"epochs": 9, "har": TINY, "income": TINY}
+    )
+    assert probe_speed.main(["--device", "cpu", "--epochs", "2"]) == 0
     (text,) = capsys.readouterr().out.splitlines()
     line = json.loads(text)
     assert line["device"] == "cpu"
@@ -25,7 +27,7 @@ def test_one_json_line(capsys, monkeypatch):
 
 
 def test_what_cannot_be_is_explained(capsys):
-    assert speed.main(["--device", "abacus"]) == 2
+    assert probe_speed.main(["--device", "abacus"]) == 2
     assert "abacus" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        speed.main(["--epochs", "0"])
+        probe_speed.main(["--epochs", "0"])

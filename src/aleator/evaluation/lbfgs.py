@@ -20,7 +20,7 @@ _SHARE, _HALVINGS = 1e-4, 30
 _ROUNDING = 1e-15
 
 
-def minimum(
+def minimize_lbfgs(
     function: Callable[[Tensor], tuple[Tensor, Tensor]],
     start: Tensor,
     *,
@@ -36,7 +36,7 @@ def minimum(
     >>> target = torch.tensor([1.0, -2.0], dtype=torch.float64)
     >>> def bowl(x):
     ...     return (x - target).square().sum() / 2, x - target
-    >>> minimum(bowl, torch.zeros_like(target), steps=10, tolerance=1e-9).tolist()
+    >>> minimize_lbfgs(bowl, torch.zeros_like(target), steps=10, tolerance=1e-9).tolist()
     [1.0, -2.0]
     """
     at = start

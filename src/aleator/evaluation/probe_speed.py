@@ -1,7 +1,7 @@
-"""How long do probes take?  python -m aleator.evaluation.speed --device cuda
+"""How long do probes take?  python -m aleator.evaluation.probe_speed --device cuda
 
 Prints one JSON line: seconds of the linear probe on embeddings of HAR's shape (100 epochs), and of
-logistic regression on embeddings of Income's, as in the paper and standardised. The embeddings are
+logistic regression on embeddings of Income's, as in the paper and standardized. The embeddings are
 generated and start on the host. What is timed is the whole call, all but the device's own start.
 """
 
@@ -61,7 +61,7 @@ def measure(
 
     from aleator.benchmark.provenance import device_name
     from aleator.evaluation.probes import linear_classifier, logistic_regression
-    from aleator.evaluation.trained import ProbeTraining
+    from aleator.evaluation.trained_probes import ProbeTraining
     from aleator.training.devices import resolve_device
 
     place = resolve_device(device)
@@ -83,9 +83,9 @@ def measure(
 def _timed(probe: Callable[..., Any], shape: Shape, **settings: Any) -> dict[str, Any]:
     parts = shape.generated()
     seconds, found = [], []
-    for standardised in (False, True):
+    for standardized in (False, True):
         began = time.perf_counter()
-        found.append(probe(*parts, standardised=standardised, **settings).mean())
+        found.append(probe(*parts, standardized=standardized, **settings).mean())
         seconds.append(round(time.perf_counter() - began, 3))
     return {
         "shape": [shape.train, shape.test, shape.width, shape.classes],
@@ -98,7 +98,7 @@ def _timed(probe: Callable[..., Any], shape: Shape, **settings: Any) -> dict[str
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m aleator.evaluation.speed",
+        prog="python -m aleator.evaluation.probe_speed",
         description="Time probes on embeddings of HAR's and Income's shape; print one JSON line.",
     )
     parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aleator.evaluation.protocol import Parts
+from aleator.evaluation.probing import Parts
 from aleator.training.devices import resolve_device, seeded
 from aleator.training.engine import Engine
 from aleator.training.method import INPUT, Method, Phase

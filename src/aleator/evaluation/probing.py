@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from aleator.evaluation.metrics import of_classes, of_numbers
 from aleator.evaluation.results import Evaluation
 
-# The part of the training data on which a standardised probe chooses its penalty.
+# The part of the training data on which a standardized probe chooses its penalty.
 _VALIDATION = 0.2
 
 
@@ -36,7 +36,7 @@ class Parts:
             )
         return classes, codes
 
-    def standardised(self) -> Parts:
+    def standardized(self) -> Parts:
         """Every dimension centred and scaled as the training part says."""
         mean, deviation = self.train.mean(0), self.train.std(0)
         scale = np.where(deviation > 1e-7 * np.abs(mean).max(initial=1.0), deviation, 1.0)
@@ -108,9 +108,9 @@ def evaluate(
     The choice is by the first metric.
     """
     began = time.perf_counter()
-    standardised = penalties is not None
+    standardized = penalties is not None
     if penalties is not None:
-        parts = parts.standardised()
+        parts = parts.standardized()
     found: list[dict[str, float]] = []
     chosen: list[dict[str, float]] = []
     for seed in seeds:
@@ -122,7 +122,7 @@ def evaluate(
             chosen.append({"penalty": float(penalty)})
         found += _judged(fit, parts, [penalty], seed, regression)
     return Evaluation.collected(
-        f"{name}, standardised" if standardised else name,
+        f"{name}, standardized" if standardized else name,
         found,
         time.perf_counter() - began,
         chosen,

@@ -16,13 +16,13 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class PrincipalAxes:
+class PrincipalComponents:
     """Rows in the coordinates of their principal axes, in double precision, and the way there.
 
     `variances` holds the mean square of every coordinate. If there are fewer rows than dimensions,
     there are as many axes as rows: no row reaches beyond.
 
-    >>> along = PrincipalAxes.of(np.array([[1.0, 1.0], [3.0, 3.0]]), torch.device("cpu"))
+    >>> along = PrincipalComponents.fit(np.array([[1.0, 1.0], [3.0, 3.0]]), torch.device("cpu"))
     >>> along.rows.abs().round(decimals=3).tolist(), along.variances.round(decimals=3).tolist()
     ([[0.0, 1.414], [0.0, 1.414]], [0.0, 2.0])
     """
@@ -33,7 +33,7 @@ class PrincipalAxes:
     variances: Tensor
 
     @classmethod
-    def of(cls, embedding: np.ndarray, device: torch.device) -> PrincipalAxes:
+    def fit(cls, embedding: np.ndarray, device: torch.device) -> PrincipalComponents:
         """Find the axes of an embedding, rows × dimensions."""
         rows = torch.from_numpy(embedding).to(device).double()
         mean = rows.mean(0)
@@ -47,7 +47,7 @@ class PrincipalAxes:
         axes = vectors if axes is None else axes @ vectors
         return cls(mean, axes, rows @ vectors, variances.clamp_min(0))
 
-    def place(self, embedding: np.ndarray) -> Tensor:
+    def transform(self, embedding: np.ndarray) -> Tensor:
         """Other rows in the same coordinates."""
         rows = torch.from_numpy(embedding).to(self.mean.device).double()
         return (rows - self.mean) @ self.axes
