@@ -1,4 +1,4 @@
-"""Timing the probes from the command line."""
+"""The command that measures the speed of the probes."""
 
 import json
 
@@ -22,12 +22,13 @@ def test_one_json_line(capsys, monkeypatch):
         assert line[probe]["shape"] == [60, 30, 6, 3]
         assert line[probe]["seconds"] > 0
         assert line[probe]["seconds_standardised"] > 0
-    # The classes can be told apart, or there would be little to do.
+    # Above chance: with indistinguishable classes the solver would have little to do.
     assert min(line["logistic_regression"]["accuracy"]) > 0.4
 
 
-def test_what_cannot_be_is_explained(capsys):
+def test_invalid_arguments_are_rejected(capsys):
     assert probe_speed.main(["--device", "abacus"]) == 2
     assert "abacus" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         probe_speed.main(["--epochs", "0"])
+    assert "--epochs must be at least 1" in capsys.readouterr().err

@@ -100,10 +100,10 @@ def judge(protocol: str, case: Case) -> dict[str, float]:
 
 
 def _by_itself(case: Case, split: Split) -> dict[str, float]:
-    from aleator.evaluation.metrics import of_classes
+    from aleator.evaluation.metrics import classification_metrics
 
     scores = case.estimator.predict_proba(split.X_test)
-    return of_classes(split.y_test, scores, case.estimator.classes_)
+    return classification_metrics(split.y_test, scores, case.estimator.classes_)
 
 
 def _probed(case: Case, embedded: Split, *, standardised: bool) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""How good is a representation?"""
+"""Evaluation of representations: probes, fine-tuning, transfer and label-free diagnostics."""
 
 from aleator.evaluation.diagnostics import Diagnosis, alpha_req, diagnose, lidar, rank_me
 from aleator.evaluation.finetuning import fine_tune, transfer

@@ -1,7 +1,8 @@
-"""The minimum of a smooth convex function, by L-BFGS.
+"""Minimization of a smooth convex function by L-BFGS.
 
-Not by `torch.optim.LBFGS`, whose first use loads torch's compiler, which takes longer than most
-fits, and which asks the device several questions an evaluation. This one asks one.
+`torch.optim.LBFGS` is not used: its first use imports torch's compiler, which takes longer than
+most fits, and it synchronizes with the device several times per evaluation. This implementation
+synchronizes once.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-# Pairs of steps and changes of the gradient that the curvature is estimated from.
-_MEMORY = 10
-# A step must gain this share of what the slope promises; after so many halvings it is given up.
-_SHARE, _HALVINGS = 1e-4, 30
-# Differences of values below this share of them are rounding.
+# Number of (step, change of the gradient) pairs from which the curvature is estimated.
+_HISTORY_SIZE = 10
+# Armijo condition of the line search, and the number of halvings after which it gives up.
+_SUFFICIENT_DECREASE, _MAX_HALVINGS = 1e-4, 30
+# Relative differences between function values below this are rounding errors.
 _ROUNDING = 1e-15
+
+# A step, the change of the gradient along it, and their inner product.
+_History = deque[tuple[Tensor, Tensor, Tensor]]
 
 
 def minimize_lbfgs(
@@ -27,57 +31,82 @@ def minimize_lbfgs(
     steps: int,
     tolerance: float,
 ) -> Tensor:
-    """Where a convex function, which gives its value and gradient, is least.
+    """Minimize a convex function by L-BFGS with a backtracking line search.
 
-    Liu and Nocedal, On the limited memory BFGS method (1989). Ends when no entry of the gradient
-    exceeds `tolerance`, when a step gains nothing, or after `steps`. The first step takes the
-    curvature to be one: a function should be scaled so that it is at most about that.
+    Liu and Nocedal, On the limited memory BFGS method for large scale optimization, 1989.
 
+    The first step assumes a curvature of one, so the function should be scaled such that its
+    curvature is about one at most.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a tensor like `start` and returns the value of the function, a scalar tensor, and its
+        gradient, a tensor of the same shape as `start`.
+    start : Tensor
+        Starting point. It is not modified.
+    steps : int
+        Maximum number of steps.
+    tolerance : float
+        Stop when no entry of the gradient exceeds this absolute value. The search also stops when
+        a step no longer decreases the function.
+
+    Returns
+    -------
+    Tensor
+        The minimizer, of the same shape as `start`.
+
+    Examples
+    --------
     >>> target = torch.tensor([1.0, -2.0], dtype=torch.float64)
     >>> def bowl(x):
     ...     return (x - target).square().sum() / 2, x - target
     >>> minimize_lbfgs(bowl, torch.zeros_like(target), steps=10, tolerance=1e-9).tolist()
     [1.0, -2.0]
     """
-    at = start
-    value, gradient = function(at)
-    least, largest = torch.stack([value, gradient.abs().max()]).tolist()
-    remembered: deque[tuple[Tensor, Tensor, Tensor]] = deque(maxlen=_MEMORY)
+    point = start
+    value_tensor, gradient = function(point)
+    value, largest = torch.stack([value_tensor, gradient.abs().max()]).tolist()
+    history: _History = deque(maxlen=_HISTORY_SIZE)
     for _ in range(steps):
         if largest <= tolerance:
             break
-        direction = _downhill(gradient, remembered)
-        promise = (gradient * direction).sum()
+        direction = _search_direction(gradient, history)
+        slope_tensor = (gradient * direction).sum()
         length = 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(_MAX_HALVINGS):
             step = length * direction
-            value, steeper = function(at + step)
-            new, slope, largest = torch.stack([value, promise, steeper.abs().max()]).tolist()
-            if new <= least + _SHARE * length * slope + _ROUNDING * abs(least):
+            value_tensor, new_gradient = function(point + step)
+            # One transfer for all three numbers: the only synchronization with the device.
+            new_value, slope, largest = torch.stack(
+                [value_tensor, slope_tensor, new_gradient.abs().max()]
+            ).tolist()
+            bound = value + _SUFFICIENT_DECREASE * length * slope + _ROUNDING * abs(value)
+            if new_value <= bound:
                 break
             length /= 2
         else:
             break
-        change = steeper - gradient
-        remembered.append((step, change, (step * change).sum()))
-        at, gradient = at + step, steeper
-        gained, least = least - new, new
-        if gained <= _ROUNDING * abs(least):
+        change = new_gradient - gradient
+        history.append((step, change, (step * change).sum()))
+        point, gradient = point + step, new_gradient
+        decrease, value = value - new_value, new_value
+        if decrease <= _ROUNDING * abs(value):
             break
-    return at
+    return point
 
 
-def _downhill(gradient: Tensor, remembered: deque[tuple[Tensor, Tensor, Tensor]]) -> Tensor:
-    """Minus the gradient over the curvature, as far as the last steps tell it."""
+def _search_direction(gradient: Tensor, history: _History) -> Tensor:
+    """Minus the approximate inverse Hessian times the gradient, by the two-loop recursion."""
     direction = -gradient
-    shares = []
-    for step, change, bend in reversed(remembered):
-        share = (step * direction).sum() / bend
-        shares.append(share)
-        direction = direction - share * change
-    if remembered:
-        _, change, bend = remembered[-1]
-        direction = direction * (bend / change.square().sum())
-    for (step, change, bend), share in zip(remembered, reversed(shares), strict=True):
-        direction = direction + (share - (change * direction).sum() / bend) * step
+    coefficients = []
+    for step, change, curvature in reversed(history):
+        coefficient = (step * direction).sum() / curvature
+        coefficients.append(coefficient)
+        direction = direction - coefficient * change
+    if history:
+        _, change, curvature = history[-1]
+        direction = direction * (curvature / change.square().sum())
+    for (step, change, curvature), coefficient in zip(history, reversed(coefficients), strict=True):
+        direction = direction + (coefficient - (change * direction).sum() / curvature) * step
     return direction

@@ -1,4 +1,4 @@
-"""Diagnosing a fitted estimator from data, in the views that it learns from."""
+"""Label-free diagnostics of a fitted estimator, on the views that it is trained with."""
 
 from __future__ import annotations
 
@@ -17,20 +17,46 @@ from aleator.training.embedding import embed
 from aleator.views import Corrupted, Mixed
 from aleator.views.choice import view_pair, weak_and_strong
 
-# Samples that LiDAR looks at, spread evenly over the data: as many as its paper.
-_SAMPLES = 1000
+# The number of samples for LiDAR, as in its paper.
+_MAX_SAMPLES = 1000
 
 
 def diagnose_model(
     model: Any, X: Any, *, n_views: int = 10, random_state: int = 0, device: str = "auto"
 ) -> Diagnosis:
-    """Look at a fitted estimator's embedding of `X`, without labels.
+    """Compute label-free diagnostics of a fitted estimator's embedding.
 
-    An estimator that compares views (SimCLR, SimSiam, SCARF, DACL, TSTCC) is judged by LiDAR too,
-    on `n_views` views of each of up to 1000 samples, drawn as in its training, from each of its two
-    views in turn. For others LiDAR is None. `device` is that of the diagnosis; the model embeds on
-    its own.
+    For an estimator that compares views (SimCLR, SimSiam, SCARF, DACL, TSTCC) the result includes
+    LiDAR, computed from views of up to 1000 samples that are spread evenly over `X`. The views are
+    drawn as in training, alternating between the two that the estimator compares. For other
+    estimators LiDAR is None.
 
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator.
+    X : array-like
+        Data that the estimator can transform.
+    n_views : int, default=10
+        Number of views per sample, at least 2.
+    random_state : int, default=0
+        Seed of the views.
+    device : str, default="auto"
+        Device to compute the diagnostics on: "auto", "cpu", "cuda" or "cuda:0". The estimator
+        embeds on its own device.
+
+    Returns
+    -------
+    Diagnosis
+        The diagnostics, and a sentence that summarizes them.
+
+    See Also
+    --------
+    diagnose : The same for an embedding.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from aleator import LFR, SimCLR
     >>> X = np.random.default_rng(0).normal(size=(60, 5))
     >>> settings = dict(epochs=1, embedding_dim=8, random_state=0, progress=False)
@@ -43,21 +69,28 @@ def diagnose_model(
     require_int("n_views", n_views, least=2)
     embedding = model.transform(X)
     rows = torch.from_numpy(model.door_.admit(X))
-    choices = _views(model, rows)
-    if choices is None:
+    views = _training_views(model, rows)
+    if views is None:
         return diagnose(embedding, device=device)
-    chosen = rows[torch.linspace(0, len(rows) - 1, min(_SAMPLES, len(rows))).round().long()]
-    place = resolve_device(model.device)
-    chosen, precision = chosen.to(place), resolve_precision(model.precision, place)
-    seen = []
-    with torch.inference_mode(), seeded(random_state, place):
-        for at in range(n_views):
-            view = choices[at % 2].to(place)(chosen)
-            seen.append(embed(model.encoder_, view.cpu().numpy(), place, precision))
-    return diagnose(embedding, views=np.stack(seen, 1), device=device)
+    model_device = resolve_device(model.device)
+    precision = resolve_precision(model.precision, model_device)
+    samples = _evenly_spaced_rows(rows, _MAX_SAMPLES).to(model_device)
+    embedded_views = []
+    with torch.inference_mode(), seeded(random_state, model_device):
+        for index in range(n_views):
+            view = views[index % 2].to(model_device)(samples)
+            embedded_views.append(
+                embed(model.encoder_, view.cpu().numpy(), model_device, precision)
+            )
+    return diagnose(embedding, views=np.stack(embedded_views, 1), device=device)
 
 
-def _views(model: Any, rows: Tensor) -> tuple[nn.Module, nn.Module] | None:
+def _evenly_spaced_rows(rows: Tensor, limit: int) -> Tensor:
+    """At most `limit` rows, spread evenly from the first to the last."""
+    return rows[torch.linspace(0, len(rows) - 1, min(limit, len(rows))).round().long()]
+
+
+def _training_views(model: Any, rows: Tensor) -> tuple[nn.Module, nn.Module] | None:
     """The two views that an estimator compares, or None if it compares none."""
     match model:
         case SimCLR() | SimSiam():

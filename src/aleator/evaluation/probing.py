@@ -1,4 +1,4 @@
-"""What every probe does before and after its own work: embed, standardise, split, repeat."""
+"""The steps that all probes share: embed, standardize, split, repeat over seeds."""
 
 from __future__ import annotations
 
@@ -10,130 +10,229 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from aleator.evaluation.metrics import of_classes, of_numbers
+from aleator.evaluation.metrics import classification_metrics, regression_metrics
 from aleator.evaluation.results import Evaluation
 
-# The part of the training data on which a standardized probe chooses its penalty.
-_VALIDATION = 0.2
+# Fraction of the training set on which the standardized protocol chooses a penalty.
+_VALIDATION_FRACTION = 0.2
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Embeddings and labels of the training and the test part."""
+    """Embeddings and labels of the training set and the test set.
+
+    Attributes
+    ----------
+    train : ndarray of shape (n_train, n_features)
+        Embedding of the training set.
+    train_labels : ndarray of shape (n_train,)
+        Labels, or target values, of the training set.
+    test : ndarray of shape (n_test, n_features)
+        Embedding of the test set.
+    test_labels : ndarray of shape (n_test,)
+        Labels, or target values, of the test set.
+    """
 
     train: np.ndarray
     train_labels: np.ndarray
     test: np.ndarray
     test_labels: np.ndarray
 
-    def classes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The classes of the training part, sorted, and each of its rows' place among them."""
+    def encoded_labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Encode the labels of the training set as integers.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_classes,)
+            Sorted labels of the training set.
+        codes : ndarray of shape (n_train,)
+            Index of every training label in `classes`.
+
+        Raises
+        ------
+        ValueError
+            If the training set has only one class.
+        """
         classes, codes = np.unique(self.train_labels, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                "a classifier needs samples of at least 2 classes; the training part holds "
-                f"{classes[0]!s} only"
+                "y_train must contain at least 2 classes, but the only class in it is "
+                f"{classes[0]!s}"
             )
         return classes, codes
 
     def standardized(self) -> Parts:
-        """Every dimension centred and scaled as the training part says."""
-        mean, deviation = self.train.mean(0), self.train.std(0)
-        scale = np.where(deviation > 1e-7 * np.abs(mean).max(initial=1.0), deviation, 1.0)
+        """Scale every feature to zero mean and unit variance on the training set.
+
+        Returns
+        -------
+        Parts
+            Both sets scaled by the statistics of the training set. Constant features are centered
+            only.
+        """
+        mean, std = self.train.mean(0), self.train.std(0)
+        scale = np.where(std > 1e-7 * np.abs(mean).max(initial=1.0), std, 1.0)
         train, test = ((rows - mean) / scale for rows in (self.train, self.test))
         return Parts(
             train.astype(np.float32), self.train_labels, test.astype(np.float32), self.test_labels
         )
 
-    def validation(self, seed: int, *, stratified: bool) -> Parts:
-        """The training part alone, a fifth of it in the place of the test part."""
+    def validation_split(self, seed: int, *, stratified: bool) -> Parts:
+        """Split the training set; a fifth of it takes the place of the test set.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the split.
+        stratified : bool
+            Whether to keep the proportions of the classes, if every class has at least two samples.
+
+        Returns
+        -------
+        Parts
+            Training set and validation set.
+        """
         labels = self.train_labels
-        balanced = stratified and np.unique(labels, return_counts=True)[1].min() > 1
-        fit, held, fit_labels, held_labels = train_test_split(
+        stratify = stratified and np.unique(labels, return_counts=True)[1].min() > 1
+        train, validation, train_labels, validation_labels = train_test_split(
             self.train,
             labels,
-            test_size=_VALIDATION,
+            test_size=_VALIDATION_FRACTION,
             random_state=seed,
-            stratify=labels if balanced else None,
+            stratify=labels if stratify else None,
         )
-        return Parts(fit, fit_labels, held, held_labels)
+        return Parts(train, train_labels, validation, validation_labels)
 
 
-# What a probe is to be fitted with, one after another; None: the paper's penalty.
+# The penalties with which a probe is fitted; None means the paper's penalty.
 Penalties = Sequence[float | None]
-# A probe's own work: scores, or predicted numbers, of the test part for every penalty.
-Fit = Callable[[Parts, Penalties, int], Sequence[np.ndarray]]
+# Fits a probe on the training set with a seed, once per penalty, and returns the scores of every
+# class (or the predicted values) of the test set.
+FitFunction = Callable[[Parts, Penalties, int], Sequence[np.ndarray]]
 
 
-def gather(X_train: Any, y_train: Any, X_test: Any, y_test: Any, model: Any = None) -> Parts:
-    """Embeddings as they are given, or made of the data by a fitted model."""
+def prepare_parts(X_train: Any, y_train: Any, X_test: Any, y_test: Any, model: Any = None) -> Parts:
+    """Check embeddings and labels, and compute the embeddings if a model is given.
+
+    Parameters
+    ----------
+    X_train, X_test : array-like
+        Embeddings of shape (n_samples, n_features), or data if `model` is given.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels or target values.
+    model : estimator, default=None
+        A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
+
+    Returns
+    -------
+    Parts
+        Embeddings in single precision, and labels.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match or a value is not finite.
+    """
     train, test = (
         np.asarray(X if model is None else model.transform(X)) for X in (X_train, X_test)
     )
-    labels = np.asarray(y_train), np.asarray(y_test)
-    for name, rows, own in (("train", train, labels[0]), ("test", test, labels[1])):
+    train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
+    for name, rows, labels in (("train", train, train_labels), ("test", test, test_labels)):
         if rows.ndim != 2:
             raise ValueError(
-                f"X_{name} must be embeddings, one row a sample, or data with model=a fitted "
-                f"estimator; got an array of shape {rows.shape}"
+                f"X_{name} must be an embedding of shape (n_samples, n_features), or data together "
+                f"with a fitted estimator as model=; got an array of shape {rows.shape}"
             )
-        require_a_label_a_row(f"y_{name}", own, len(rows))
+        check_labels(f"y_{name}", labels, len(rows))
         if not np.isfinite(rows).all():
-            raise ValueError(f"X_{name} holds values that are not finite (NaN or infinity)")
-    return Parts(train.astype(np.float32), labels[0], test.astype(np.float32), labels[1])
+            raise ValueError(f"X_{name} contains NaN or infinity")
+    return Parts(train.astype(np.float32), train_labels, test.astype(np.float32), test_labels)
 
 
-def require_a_label_a_row(name: str, labels: np.ndarray, rows: int) -> None:
-    """Refuse labels that do not belong to the rows.
+def check_labels(name: str, labels: np.ndarray, n_samples: int) -> None:
+    """Check that there is one label per sample.
 
-    >>> require_a_label_a_row("y_train", np.array(["a", "b"]), rows=2)
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the error message.
+    labels : ndarray
+        Labels.
+    n_samples : int
+        Number of samples that the labels belong to.
+
+    Raises
+    ------
+    ValueError
+        If `labels` is not one-dimensional or has another length.
+
+    Examples
+    --------
+    >>> check_labels("y_train", np.array(["a", "b"]), n_samples=2)
     """
-    if labels.ndim != 1 or len(labels) != rows:
+    if labels.ndim != 1 or len(labels) != n_samples:
         raise ValueError(
-            f"{name} must hold one label a row: {rows} rows, labels of shape {labels.shape}"
+            f"{name} must contain one label per sample: expected shape ({n_samples},), got "
+            f"{labels.shape}"
         )
 
 
-def evaluate(
+def run_probe(
     name: str,
-    fit: Fit,
+    fit: FitFunction,
     parts: Parts,
     *,
     penalties: Sequence[float] | None,
     seeds: Sequence[int],
     regression: bool = False,
 ) -> Evaluation:
-    """Run a probe once a seed; with `penalties`, standardise and choose one on a validation part.
+    """Fit and evaluate a probe once per seed.
 
-    The choice is by the first metric.
+    Parameters
+    ----------
+    name : str
+        Name of the probe.
+    fit : callable
+        Fits the probe; see `FitFunction`.
+    parts : Parts
+        Training set and test set.
+    penalties : sequence of float or None
+        If given, the embedding is standardized, and the penalty with the best main metric on a
+        validation set is chosen per seed. None means the paper's protocol, which does neither.
+    seeds : sequence of int
+        Seeds of the probe and of the validation split.
+    regression : bool, default=False
+        Whether the labels are target values of a regression.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
     """
-    began = time.perf_counter()
-    standardized = penalties is not None
+    start = time.perf_counter()
     if penalties is not None:
+        name = f"{name}, standardized"
         parts = parts.standardized()
-    found: list[dict[str, float]] = []
+    metrics_per_seed: list[dict[str, float]] = []
     chosen: list[dict[str, float]] = []
     for seed in seeds:
         penalty = None
         if penalties is not None:
-            held = parts.validation(seed, stratified=not regression)
-            scores = _judged(fit, held, penalties, seed, regression)
-            penalty = penalties[int(np.argmax([next(iter(score.values())) for score in scores]))]
+            split = parts.validation_split(seed, stratified=not regression)
+            candidates = _fit_and_evaluate(fit, split, penalties, seed, regression)
+            main_metric = [next(iter(candidate.values())) for candidate in candidates]
+            penalty = penalties[int(np.argmax(main_metric))]
             chosen.append({"penalty": float(penalty)})
-        found += _judged(fit, parts, [penalty], seed, regression)
-    return Evaluation.collected(
-        f"{name}, standardized" if standardized else name,
-        found,
-        time.perf_counter() - began,
-        chosen,
-    )
+        metrics_per_seed += _fit_and_evaluate(fit, parts, [penalty], seed, regression)
+    return Evaluation.from_seeds(name, metrics_per_seed, time.perf_counter() - start, chosen)
 
 
-def _judged(
-    fit: Fit, parts: Parts, penalties: Penalties, seed: int, regression: bool
+def _fit_and_evaluate(
+    fit: FitFunction, parts: Parts, penalties: Penalties, seed: int, regression: bool
 ) -> list[dict[str, float]]:
-    outcomes = fit(parts, penalties, seed)
+    """Metrics on the test set, once per penalty."""
+    outputs = fit(parts, penalties, seed)
     if regression:
-        return [of_numbers(parts.test_labels, outcome) for outcome in outcomes]
+        return [regression_metrics(parts.test_labels, output) for output in outputs]
     classes = np.unique(parts.train_labels)
-    return [of_classes(parts.test_labels, outcome, classes) for outcome in outcomes]
+    return [classification_metrics(parts.test_labels, output, classes) for output in outputs]
