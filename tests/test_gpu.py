@@ -111,16 +111,16 @@ def test_every_method_as_a_graph(name, modality, random, monkeypatch):
     assert len(set(drawn)) == len(drawn)  # every replay draws anew
 
 
-@pytest.mark.parametrize("standardised", [False, True])
+@pytest.mark.parametrize("standardized", [False, True])
 @pytest.mark.parametrize(
-    "probe", [evaluation.logistic_regression, evaluation.nearest_neighbours, evaluation.ridge]
+    "probe", [evaluation.logistic_regression, evaluation.nearest_neighbors, evaluation.ridge]
 )
-def test_probes_say_what_they_say_on_the_cpu(random, probe, standardised):
+def test_probes_say_what_they_say_on_the_cpu(random, probe, standardized):
     embedding = random.normal(size=(900, 20)).astype(np.float32)
     labels = (embedding @ random.normal(size=20) > 0).astype(int)
     parts = embedding[:600], labels[:600], embedding[600:], labels[600:]
     on = {
-        device: probe(*parts, standardised=standardised, device=device)
+        device: probe(*parts, standardized=standardized, device=device)
         for device in ("cpu", "cuda")
     }
     for metric, values in on["cpu"].metrics.items():

@@ -100,10 +100,10 @@ def judge(protocol: str, case: Case) -> dict[str, float]:
 
 
 def _by_itself(case: Case, split: Split) -> dict[str, float]:
-    from aleator.evaluation.metrics import of_classes
+    from aleator.evaluation.metrics import classification_metrics
 
     scores = case.estimator.predict_proba(split.X_test)
-    return of_classes(split.y_test, scores, case.estimator.classes_)
+    return classification_metrics(split.y_test, scores, case.estimator.classes_)
 
 
 def _probed(case: Case, embedded: Split, *, standardised: bool) -> dict[str, float]:
@@ -113,7 +113,7 @@ def _probed(case: Case, embedded: Split, *, standardised: bool) -> dict[str, flo
     settings = dict(case.recipe.probe)
     kind = settings.pop("kind")
     common: dict[str, Any] = {
-        **embedded.arrays(), "standardised": standardised, "seeds": [case.seed],
+        **embedded.arrays(), "standardized": standardised, "seeds": [case.seed],
         "device": case.device,
     }  # fmt: skip
     if kind == "logistic":

@@ -1,4 +1,4 @@
-"""Beyond frozen embeddings: fine-tuning the encoder, and transfer to another domain."""
+"""Fine-tuning of a pre-trained encoder, and transfer to another domain."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from aleator.estimators import Supervised
-from aleator.evaluation.metrics import of_classes
+from aleator.evaluation.metrics import classification_metrics
 from aleator.evaluation.probes import linear_classifier
-from aleator.evaluation.protocol import require_a_label_a_row
+from aleator.evaluation.probing import check_labels
 from aleator.evaluation.results import Evaluation
 
 
@@ -28,40 +28,71 @@ def fine_tune(
     seeds: Sequence[int] = (0,),
     **training: Any,
 ) -> Evaluation:
-    """Train a fitted model's encoder and a linear layer on top of it, with labels.
+    """Train the encoder of a fitted model together with a linear layer on labeled data.
 
-    The model itself is left as it is. `label_fraction`: the share of labelled rows that is used,
-    drawn anew for every seed with all classes in proportion (the paper's semi-supervised setting:
-    0.1). `training` goes to `aleator.Supervised`: epochs, learning_rate, device …
+    The model itself is not changed.
 
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator, whose encoder is the starting point.
+    X_train, X_test : array-like
+        Data of the training set and the test set.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels.
+    label_fraction : float, default=1.0
+        Fraction of the training set that is used, above 0 and at most 1. The samples are drawn
+        anew for every seed, with the same fraction of every class. The paper's semi-supervised
+        setting is 0.1.
+    seeds : sequence of int, default=(0,)
+        Seeds of the training and of the choice of samples.
+    **training : dict
+        Parameters of `aleator.Supervised`, such as ``epochs``, ``learning_rate`` or ``device``.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Raises
+    ------
+    ValueError
+        If `label_fraction` is out of range or leaves a class without samples, or if the labels do
+        not match the data.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from aleator import LFR
     >>> X = np.random.default_rng(0).normal(size=(80, 4))
+    >>> y = X[:, 0] > 0
     >>> lfr = LFR(epochs=1, embedding_dim=8, n_projectors=2, random_state=0).fit(X)
-    >>> tuned = fine_tune(lfr, X, X[:, 0] > 0, X, X[:, 0] > 0, epochs=30, learning_rate=0.01)
-    >>> tuned.mean("accuracy") > 0.9
+    >>> result = fine_tune(lfr, X, y, X, y, epochs=30, learning_rate=0.01)
+    >>> result.mean("accuracy") > 0.9
     True
     """
     check_is_fitted(model)
     if not 0 < label_fraction <= 1:
-        raise ValueError(f"label_fraction must be above 0 and at most 1, not {label_fraction!r}")
-    began = perf_counter()
-    rows, test = model.door_.admit(X_train), model.door_.admit(X_test)
-    labels, test_labels = np.asarray(y_train), np.asarray(y_test)
-    require_a_label_a_row("y_train", labels, len(rows))
-    require_a_label_a_row("y_test", test_labels, len(test))
-    found = []
+        raise ValueError(f"label_fraction must be above 0 and at most 1, got {label_fraction!r}")
+    start = perf_counter()
+    train, test = model.door_.admit(X_train), model.door_.admit(X_test)
+    train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
+    check_labels("y_train", train_labels, len(train))
+    check_labels("y_test", test_labels, len(test))
+    metrics_per_seed = []
     for seed in seeds:
-        part = _share(labels, label_fraction, seed)
+        subset = _stratified_subset(train_labels, label_fraction, seed)
         tuned = Supervised(
             encoder=model.encoder_,
             modality=model.door_.modality.name,
-            preprocessing=None,  # the model's own door has scaled the data
+            preprocessing=None,  # the data have been scaled as for the model
             random_state=seed,
             **{"progress": False, "device": model.device, **training},
-        ).fit(rows[part], labels[part])
-        found.append(of_classes(test_labels, tuned.predict_proba(test), tuned.classes_))
-    share = "" if label_fraction == 1 else f" on {100 * label_fraction:g} % of the labels"
-    return Evaluation.collected(f"fine-tuning{share}", found, perf_counter() - began)
+        ).fit(train[subset], train_labels[subset])
+        probabilities = tuned.predict_proba(test)
+        metrics_per_seed.append(classification_metrics(test_labels, probabilities, tuned.classes_))
+    suffix = "" if label_fraction == 1 else f" on {100 * label_fraction:g} % of the labels"
+    return Evaluation.from_seeds(f"fine-tuning{suffix}", metrics_per_seed, perf_counter() - start)
 
 
 def transfer(
@@ -76,50 +107,83 @@ def transfer(
     probe: Callable[..., Evaluation] = linear_classifier,
     **settings: Any,
 ) -> Evaluation:
-    """Pre-train on one domain, classify another.
+    """Pre-train on a source domain and evaluate a probe on a target domain.
 
-    A fresh copy of `model` learns from `X_source`, without labels, once a seed; then `probe` is
-    fitted on its embedding of the training part and judged on that of the test part.
+    For every seed a clone of `model` is fitted on the source domain without labels. The probe is
+    then fitted on its embedding of the training set and evaluated on that of the test set.
 
+    Parameters
+    ----------
+    model : estimator
+        An estimator with a parameter ``random_state``; it need not be fitted and is not changed.
+    X_source : array-like
+        Unlabeled data of the source domain.
+    X_train, X_test : array-like
+        Data of the target domain.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels of the target domain.
+    seeds : sequence of int, default=(0,)
+        Seeds of the pre-training and of the probe.
+    probe : callable, default=linear_classifier
+        One of the probes in `aleator.evaluation`, or a function with the same parameters.
+    **settings : dict
+        Further parameters of the probe, such as ``standardized`` or ``device``.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Raises
+    ------
+    ValueError
+        If `seeds` is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> from aleator import RandomEncoder
-    >>> random = np.random.default_rng(0)
-    >>> source, X = random.normal(size=(50, 4)), random.normal(size=(300, 4))
-    >>> y = X[:, 0] > 0
     >>> from aleator.evaluation import logistic_regression
-    >>> parts = X[:200], y[:200], X[200:], y[200:]
-    >>> transfer(RandomEncoder(), source, *parts, probe=logistic_regression).mean() > 0.8
+    >>> rng = np.random.default_rng(0)
+    >>> X_source, X = rng.normal(size=(50, 4)), rng.normal(size=(300, 4))
+    >>> y = X[:, 0] > 0
+    >>> sets = X[:200], y[:200], X[200:], y[200:]
+    >>> transfer(RandomEncoder(), X_source, *sets, probe=logistic_regression).mean() > 0.8
     True
     """
-    began = perf_counter()
-    found: list[Evaluation] = []
+    start = perf_counter()
+    results: list[Evaluation] = []
     for seed in seeds:
-        trained = clone(model).set_params(random_state=seed).fit(X_source)
-        found.append(
-            probe(X_train, y_train, X_test, y_test, model=trained, seeds=[seed], **settings)
+        fitted = clone(model).set_params(random_state=seed).fit(X_source)
+        results.append(
+            probe(X_train, y_train, X_test, y_test, model=fitted, seeds=[seed], **settings)
         )
-    if not found:
-        raise ValueError("seeds must hold at least one seed")
+    if not results:
+        raise ValueError("seeds must contain at least one seed, got an empty sequence")
     return Evaluation(
-        f"transfer, {found[0].probe}",
-        {m: tuple(value for one in found for value in one.values(m)) for m in found[0].metrics},
-        perf_counter() - began,
-        tuple(choice for one in found for choice in one.chosen),
+        f"transfer, {results[0].probe}",
+        {
+            name: tuple(value for result in results for value in result.values(name))
+            for name in results[0].metrics
+        },
+        perf_counter() - start,
+        tuple(choice for result in results for choice in result.chosen),
     )
 
 
-def _share(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Rows of a fraction of every class, in their order."""
+def _stratified_subset(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Sorted indices of a random fraction of the samples of every class."""
     if fraction == 1:
         return np.arange(len(labels))
-    random = np.random.default_rng(seed)
-    drawn = []
-    for own in np.unique(labels):
-        rows = np.flatnonzero(labels == own)
-        count = int(fraction * len(rows) + 0.5)
+    rng = np.random.default_rng(seed)
+    subsets = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        count = int(fraction * len(members) + 0.5)
         if count == 0:
             raise ValueError(
-                f"label_fraction={fraction:g} leaves no row of class {own!s}, which has "
-                f"{len(rows)}: take a larger fraction, or leave the class out"
+                f"label_fraction={fraction:g} leaves no sample of class {label!s}, which has "
+                f"{len(members)} in y_train: use a larger fraction or remove the class"
             )
-        drawn.append(random.permutation(rows)[:count])
-    return np.sort(np.concatenate(drawn))
+        subsets.append(rng.permutation(members)[:count])
+    return np.sort(np.concatenate(subsets))

@@ -1,9 +1,9 @@
-"""Simple predictors on frozen embeddings: the paper's protocol, and a standardised one.
+"""Simple predictors on frozen embeddings: the paper's protocol, and a standardized one.
 
-Each takes embeddings and labels of a training and a test part, or data and `model=`, a fitted
-estimator. With `standardised=True` the embedding is centred and scaled as the training part says,
-and the penalty is chosen on a validation fifth of that part: the paper's protocol does neither,
-which flatters trained encoders over random ones.
+Every probe takes embeddings and labels of a training set and a test set, or data and a fitted
+estimator as `model`. With `standardized=True` the embedding is scaled to zero mean and unit
+variance on the training set, and the penalty is chosen on a validation set, a fifth of the training
+set. The paper's protocol does neither, which favors trained encoders over random ones.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ import numpy as np
 import torch
 from torch import nn
 
-from aleator.evaluation.axes import PrincipalAxes
 from aleator.evaluation.logistic import fit_path
-from aleator.evaluation.protocol import Parts, Penalties, evaluate, gather
+from aleator.evaluation.neighbors import neighbor_votes
+from aleator.evaluation.pca import PrincipalComponents
+from aleator.evaluation.probing import Parts, Penalties, prepare_parts, run_probe
 from aleator.evaluation.results import Evaluation
-from aleator.evaluation.trained import ProbeTraining, scores_of_trained
-from aleator.training.devices import arithmetic, resolve_device
+from aleator.evaluation.trained_probes import ProbeTraining, trained_probe_scores
+from aleator.training.devices import resolve_device
 
-# Powers of ten; what is chosen at an end of the range is still far from no penalty or all of it.
+# The candidates of the standardized protocol. The ends of the first range are still far from no
+# penalty and from a penalty that outweighs the data.
 _PENALTIES = tuple(10.0**k for k in range(-4, 4))
-_DECAYS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
-_NEIGHBOURS = (1.0, 5.0, 10.0, 20.0, 50.0)
+_WEIGHT_DECAYS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
+_NEIGHBOR_COUNTS = (1.0, 5.0, 10.0, 20.0, 50.0)
+# The penalty of the paper's protocol: scikit-learn's default.
+_DEFAULT_PENALTY = 1.0
 
 
 def logistic_regression(
@@ -35,30 +39,54 @@ def logistic_regression(
     y_test: Any,
     *,
     model: Any = None,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     device: str = "auto",
 ) -> Evaluation:
-    """Logistic regression as the paper probes tables: L-BFGS, penalty 1, at most 1000 steps.
+    """Logistic regression on an embedding, the paper's probe for tables.
 
-    The standardised variant chooses the penalty.
+    The paper's protocol is L-BFGS with penalty 1 (scikit-learn's ``C=1``) and at most 1000 steps.
 
-    >>> rows, labels = np.array([[0.0], [1.0], [0.1], [0.9]]), np.array([0, 1, 0, 1])
-    >>> logistic_regression(rows, labels, rows, labels).mean("accuracy")
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_samples, n_features)
+        Embeddings of the training set and the test set, or data if `model` is given.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels.
+    model : estimator, default=None
+        A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
+    standardized : bool, default=False
+        Whether to standardize the embedding and to choose the penalty among powers of ten from 1e-4
+        to 1e3 on a fifth of the training set.
+    seeds : sequence of int, default=(0,)
+        Seeds of the validation split. Without `standardized` all seeds give the same result.
+    device : str, default="auto"
+        Device to compute on: "auto", "cpu", "cuda" or "cuda:0". "auto" is the first GPU, or the CPU
+        if there is none.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0], [1.0], [0.1], [0.9]]), np.array([0, 1, 0, 1])
+    >>> logistic_regression(X, y, X, y).mean("accuracy")
     1.0
     """
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
-        codes = parts.classes()[1]
-        along = PrincipalAxes.of(parts.train, resolve_device(device))
-        test = along.place(parts.test)
-        return [
-            found.probabilities(test) for found in fit_path(along, codes, _strengths(penalties))
-        ]
+        codes = parts.encoded_labels()[1]
+        pca = PrincipalComponents.fit(parts.train, resolve_device(device))
+        test_scores = pca.transform(parts.test)
+        classifiers = fit_path(pca, codes, _with_default(penalties))
+        return [classifier.predict_proba(test_scores) for classifier in classifiers]
 
-    parts = gather(X_train, y_train, X_test, y_test, model)
-    penalties = _PENALTIES if standardised else None
-    return evaluate("logistic regression", fit, parts, penalties=penalties, seeds=seeds)
+    parts = prepare_parts(X_train, y_train, X_test, y_test, model)
+    penalties = _PENALTIES if standardized else None
+    return run_probe("logistic regression", fit, parts, penalties=penalties, seeds=seeds)
 
 
 def linear_classifier(
@@ -68,21 +96,52 @@ def linear_classifier(
     y_test: Any,
     *,
     model: Any = None,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     training: ProbeTraining = ProbeTraining(),  # noqa: B008 (it is frozen)
     device: str = "auto",
 ) -> Evaluation:
-    """A linear layer trained on the cross-entropy (appendix table 'Linear Evaluation Settings').
+    """Linear layer on an embedding, trained with the cross-entropy loss.
 
-    >>> rows, labels = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
-    >>> fast = ProbeTraining(learning_rate=0.1)
-    >>> linear_classifier(rows, labels, rows, labels, training=fast, device="cpu").mean()
+    The default settings are those of the paper for HAR and Epilepsy (appendix table 'Linear
+    Evaluation Settings').
+
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_samples, n_features)
+        Embeddings of the training set and the test set, or data if `model` is given.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels.
+    model : estimator, default=None
+        A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
+    standardized : bool, default=False
+        Whether to standardize the embedding and to choose the weight decay among 0, 1e-4, 1e-3,
+        1e-2 and 1e-1 on a fifth of the training set.
+    seeds : sequence of int, default=(0,)
+        Seeds of the probe and of the validation split.
+    training : ProbeTraining, default=ProbeTraining()
+        Training settings.
+    device : str, default="auto"
+        Device to compute on: "auto", "cpu", "cuda" or "cuda:0". "auto" is the first GPU, or the CPU
+        if there is none.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
+    >>> training = ProbeTraining(learning_rate=0.1)
+    >>> linear_classifier(X, y, X, y, training=training, device="cpu").mean()
     1.0
     """
-
-    parts = gather(X_train, y_train, X_test, y_test, model)
-    return _trained("linear classifier", nn.Linear, parts, standardised, seeds, training, device)
+    parts = prepare_parts(X_train, y_train, X_test, y_test, model)
+    return _run_trained_probe(
+        "linear classifier", nn.Linear, parts, standardized, seeds, training, device
+    )
 
 
 def mlp_classifier(
@@ -93,26 +152,57 @@ def mlp_classifier(
     *,
     model: Any = None,
     hidden: int = 256,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     training: ProbeTraining = ProbeTraining(),  # noqa: B008 (it is frozen)
     device: str = "auto",
 ) -> Evaluation:
-    """A network with one hidden layer, as the paper probes MIMIC-III.
+    """Network with one hidden layer on an embedding, the paper's probe for MIMIC-III.
 
-    >>> rows, labels = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
-    >>> mlp_classifier(rows, labels, rows, labels, device="cpu").mean()
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_samples, n_features)
+        Embeddings of the training set and the test set, or data if `model` is given.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels.
+    model : estimator, default=None
+        A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
+    hidden : int, default=256
+        Units of the hidden layer.
+    standardized : bool, default=False
+        Whether to standardize the embedding and to choose the weight decay among 0, 1e-4, 1e-3,
+        1e-2 and 1e-1 on a fifth of the training set.
+    seeds : sequence of int, default=(0,)
+        Seeds of the probe and of the validation split.
+    training : ProbeTraining, default=ProbeTraining()
+        Training settings.
+    device : str, default="auto"
+        Device to compute on: "auto", "cpu", "cuda" or "cuda:0". "auto" is the first GPU, or the CPU
+        if there is none.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
+    >>> mlp_classifier(X, y, X, y, device="cpu").mean()
     1.0
     """
 
-    def make(width: int, classes: int) -> nn.Module:
-        return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+    def make_network(n_features: int, n_classes: int) -> nn.Module:
+        return nn.Sequential(nn.Linear(n_features, hidden), nn.ReLU(), nn.Linear(hidden, n_classes))
 
-    parts = gather(X_train, y_train, X_test, y_test, model)
-    return _trained("MLP classifier", make, parts, standardised, seeds, training, device)
+    parts = prepare_parts(X_train, y_train, X_test, y_test, model)
+    return _run_trained_probe(
+        "MLP classifier", make_network, parts, standardized, seeds, training, device
+    )
 
 
-def nearest_neighbours(
+def nearest_neighbors(
     X_train: Any,
     y_train: Any,
     X_test: Any,
@@ -120,25 +210,53 @@ def nearest_neighbours(
     *,
     model: Any = None,
     k: int = 20,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     device: str = "auto",
 ) -> Evaluation:
-    """A vote of the k nearest training samples by cosine; the standardised variant chooses k.
+    """Majority vote of the k nearest training samples by cosine similarity.
 
-    A tie goes to the class whose voters are nearer.
+    A tie goes to the class whose neighbors are nearer.
 
-    >>> rows, labels = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
-    >>> nearest_neighbours(rows, labels, rows, labels, device="cpu").mean()
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_samples, n_features)
+        Embeddings of the training set and the test set, or data if `model` is given.
+    y_train, y_test : array-like of shape (n_samples,)
+        Labels.
+    model : estimator, default=None
+        A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
+    k : int, default=20
+        Number of neighbors, at most that of the training samples.
+    standardized : bool, default=False
+        Whether to standardize the embedding and to choose k among 1, 5, 10, 20 and 50 on a fifth of
+        the training set. The choice is listed as "penalty" in the result.
+    seeds : sequence of int, default=(0,)
+        Seeds of the validation split. Without `standardized` all seeds give the same result.
+    device : str, default="auto"
+        Device to compute on: "auto", "cpu", "cuda" or "cuda:0". "auto" is the first GPU, or the CPU
+        if there is none.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(2).repeat(64, 0), np.arange(2).repeat(64)
+    >>> nearest_neighbors(X, y, X, y, device="cpu").mean()
     1.0
     """
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
-        return _votes(parts, [k if own is None else int(own) for own in penalties], device)
+        counts = [k if penalty is None else int(penalty) for penalty in penalties]
+        return neighbor_votes(parts, counts, device)
 
-    parts = gather(X_train, y_train, X_test, y_test, model)
-    penalties = _NEIGHBOURS if standardised else None
-    return evaluate("nearest neighbours", fit, parts, penalties=penalties, seeds=seeds)
+    parts = prepare_parts(X_train, y_train, X_test, y_test, model)
+    penalties = _NEIGHBOR_COUNTS if standardized else None
+    return run_probe("nearest neighbors", fit, parts, penalties=penalties, seeds=seeds)
 
 
 def ridge(
@@ -148,78 +266,92 @@ def ridge(
     y_test: Any,
     *,
     model: Any = None,
-    standardised: bool = False,
+    standardized: bool = False,
     seeds: Sequence[int] = (0,),
     device: str = "auto",
 ) -> Evaluation:
-    """Ridge regression of numbers, penalty 1; judged by R².
+    """Ridge regression on an embedding, for numeric targets.
 
-    The standardised variant chooses the penalty.
+    Without `standardized` the penalty is 1. The main metric is R².
 
-    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
-    >>> ridge(rows, rows[:, 0], rows, rows[:, 0]).mean("r2") > 0.99
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_samples, n_features)
+        Embeddings of the training set and the test set, or data if `model` is given.
+    y_train, y_test : array-like of shape (n_samples,)
+        Target values.
+    model : estimator, default=None
+        A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
+    standardized : bool, default=False
+        Whether to standardize the embedding and to choose the penalty among powers of ten from 1e-4
+        to 1e3 on a fifth of the training set.
+    seeds : sequence of int, default=(0,)
+        Seeds of the validation split. Without `standardized` all seeds give the same result.
+    device : str, default="auto"
+        Device to compute on: "auto", "cpu", "cuda" or "cuda:0". "auto" is the first GPU, or the CPU
+        if there is none.
+
+    Returns
+    -------
+    Evaluation
+        Metrics on the test set, one value per seed.
+
+    Raises
+    ------
+    ValueError
+        If the targets are not numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> ridge(X, X[:, 0], X, X[:, 0]).mean("r2") > 0.99
     True
     """
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
-        along = PrincipalAxes.of(parts.train, resolve_device(device))
-        test = along.place(parts.test)
-        targets = torch.from_numpy(parts.train_labels.astype(np.float64)).to(test.device)
+        pca = PrincipalComponents.fit(parts.train, resolve_device(device))
+        test_scores = pca.transform(parts.test)
+        targets = torch.from_numpy(parts.train_labels.astype(np.float64)).to(test_scores.device)
         mean = targets.mean()
-        covariances = along.rows.T @ (targets - mean) / len(targets)
-        return [
-            (test @ (covariances / (along.variances + own / len(targets))) + mean).cpu().numpy()
-            for own in _strengths(penalties)
+        covariances = pca.scores.T @ (targets - mean) / len(targets)
+        weights = [
+            covariances / (pca.variances + penalty / len(targets))
+            for penalty in _with_default(penalties)
         ]
+        return [(test_scores @ weight + mean).cpu().numpy() for weight in weights]
 
-    parts = gather(X_train, y_train, X_test, y_test, model)
-    if not {parts.train_labels.dtype.kind, parts.test_labels.dtype.kind} <= set("buif"):
-        raise ValueError(
-            "ridge predicts numbers, but y holds something else: take logistic_regression"
-        )
-    penalties = _PENALTIES if standardised else None
-    return evaluate(
+    parts = prepare_parts(X_train, y_train, X_test, y_test, model)
+    for name, targets in (("y_train", parts.train_labels), ("y_test", parts.test_labels)):
+        if targets.dtype.kind not in "buif":
+            raise ValueError(
+                f"ridge needs numeric targets, but {name} has dtype {targets.dtype}; use "
+                "logistic_regression for class labels"
+            )
+    penalties = _PENALTIES if standardized else None
+    return run_probe(
         "ridge regression", fit, parts, penalties=penalties, seeds=seeds, regression=True
     )
 
 
-def _trained(
+def _run_trained_probe(
     name: str,
-    make: Callable[[int, int], nn.Module],
+    make_network: Callable[[int, int], nn.Module],
     parts: Parts,
-    standardised: bool,
+    standardized: bool,
     seeds: Sequence[int],
     training: ProbeTraining,
     device: str,
 ) -> Evaluation:
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
-        return [scores_of_trained(make, parts, training, own, seed, device) for own in penalties]
+        return [
+            trained_probe_scores(make_network, parts, training, penalty, seed, device)
+            for penalty in penalties
+        ]
 
-    penalties = _DECAYS if standardised else None
-    return evaluate(name, fit, parts, penalties=penalties, seeds=seeds)
+    penalties = _WEIGHT_DECAYS if standardized else None
+    return run_probe(name, fit, parts, penalties=penalties, seeds=seeds)
 
 
-def _strengths(penalties: Penalties) -> list[float]:
-    return [1.0 if penalty is None else penalty for penalty in penalties]
-
-
-def _votes(parts: Parts, counts: Sequence[int], device: str) -> list[np.ndarray]:
-    """The votes for every class of the nearest k, for each k of `counts`."""
-    place = resolve_device(device)
-    classes, codes = parts.classes()
-    known, asked = (
-        torch.nn.functional.normalize(torch.from_numpy(rows).to(place), dim=1)
-        for rows in (parts.train, parts.test)
-    )
-    labels = torch.from_numpy(codes).to(place)
-    counts = [min(k, len(known)) for k in counts]
-    scores: list[list[np.ndarray]] = [[] for _ in counts]
-    with torch.inference_mode(), arithmetic("32"):
-        for piece in asked.split(max(1, (1 << 27) // len(known))):
-            cosine, at = (piece @ known.T).topk(max(counts), dim=1)
-            for k, own in zip(counts, scores, strict=True):
-                votes = torch.zeros(len(piece), len(classes), device=place)
-                # A voter counts one, and less than 1 / k more for being near: enough to break ties.
-                votes.scatter_add_(1, labels[at[:, :k]], 1 + (cosine[:, :k] + 1) / (2.1 * k))
-                own.append(votes.cpu().numpy())
-    return [np.concatenate(own) for own in scores]
+def _with_default(penalties: Penalties) -> list[float]:
+    return [_DEFAULT_PENALTY if penalty is None else penalty for penalty in penalties]
