@@ -38,16 +38,17 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def public_members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield the names and functions of public methods and properties defined in the package."""
+    """Yield the public methods, as plain functions, and properties defined in the package."""
     for name in dir(cls):
-        static = inspect.getattr_static(cls, name)
-        function = getattr(static, "fget", None) or getattr(static, "__func__", static)
+        member = inspect.getattr_static(cls, name)
+        member = getattr(member, "__func__", member)  # of a class method or static method
+        function = getattr(member, "fget", member)  # of a property
         if (
             not name.startswith("_")
             and inspect.isfunction(function)
             and function.__module__.partition(".")[0] == PACKAGE
         ):
-            yield name, function
+            yield name, member
 
 
 def public_objects(module: ModuleType, checked: set[Any]) -> Iterator[tuple[str, Any]]:
@@ -59,10 +60,10 @@ def public_objects(module: ModuleType, checked: set[Any]) -> Iterator[tuple[str,
         elif (inspect.isclass(value) or inspect.isroutine(value)) and value not in checked:
             checked.add(value)
             yield path, value
-            for member, function in public_members(value) if inspect.isclass(value) else ():
-                if function not in checked:  # an inherited method, checked with another class
-                    checked.add(function)
-                    yield f"{path}.{member}", getattr(value, member)
+            for member_name, member in public_members(value) if inspect.isclass(value) else ():
+                if member not in checked:  # else inherited, and checked with another class
+                    checked.add(member)
+                    yield f"{path}.{member_name}", member
 
 
 def default_findings(value: Any) -> Iterator[tuple[str, str]]:
@@ -85,10 +86,11 @@ def default_findings(value: Any) -> Iterator[tuple[str, str]]:
                 yield "DF02", f'Parameter "{name}" has default {parameter.default!r}, not {text}'
 
 
-def findings(path: str, value: Any) -> Iterator[tuple[str, str]]:
+def findings(value: Any) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with one docstring as (code, message)."""
     is_member = not inspect.isclass(value) and "." in getattr(value, "__qualname__", ".")
-    for code, message in validate(path)["errors"]:
+    # The object itself, not its path: a module may have the name of a function.
+    for code, message in validate(get_doc_object(value))["errors"]:
         # Methods are shown at work in the example of their class.
         if code in CHECKED and not (is_member and code == "EX01"):
             yield code, " ".join(message.split())
@@ -99,7 +101,7 @@ def main() -> int:
     """Print the findings and return the exit status."""
     count = 0
     for path, value in public_objects(import_module(PACKAGE), set()):
-        for code, message in findings(path, value):
+        for code, message in findings(value):
             print(f"{path}: {code} {message}")
             count += 1
     print(f"{count} findings", file=sys.stderr)
