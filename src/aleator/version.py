@@ -1,3 +1,3 @@
-"""The version of the library."""
+"""The version of the package, for the build, model files and users."""
 
 __version__ = "0.3.0"
