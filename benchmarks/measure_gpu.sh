@@ -23,7 +23,7 @@ done
 for method in lfr simclr; do
   speed kvasir --method "$method" --epochs 12 >> "$out/passes.jsonl"
 done
-"$bin/python" -m aleator.evaluation.probe_speed --device cuda >> "$out/probes.jsonl"
+"$bin/python" -m aleator.benchmark.probe_speed --device cuda >> "$out/probes.jsonl"
 
 # The tables, ablations and figures. Where a share of the epochs is given, it is that of the committed
 # lines; without --epochs-scale and --seeds the whole is run.

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from aleator.spectrum import effective_rank, singular_values_of_gram
 from aleator.training.devices import resolve_device
-from aleator.training.watch import LEAST_RANK, LEAST_SPREAD
+from aleator.training.monitor import LEAST_RANK, LEAST_SPREAD
 
 # Guards a division by the norm of an embedding that is zero.
 _TINY = 1e-7

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from aleator.estimators import Supervised
 from aleator.evaluation.metrics import classification_metrics
 from aleator.evaluation.probes import linear_classifier
 from aleator.evaluation.probing import check_labels
 from aleator.evaluation.results import Evaluation
+from aleator.methods import Supervised
 
 
 def fine_tune(
@@ -75,7 +75,7 @@ def fine_tune(
     if not 0 < label_fraction <= 1:
         raise ValueError(f"label_fraction must be above 0 and at most 1, got {label_fraction!r}")
     start = perf_counter()
-    train, test = model.door_.admit(X_train), model.door_.admit(X_test)
+    train, test = model.adapter_.transform(X_train), model.adapter_.transform(X_test)
     train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
     check_labels("y_train", train_labels, len(train))
     check_labels("y_test", test_labels, len(test))
@@ -84,7 +84,7 @@ def fine_tune(
         subset = _stratified_subset(train_labels, label_fraction, seed)
         tuned = Supervised(
             encoder=model.encoder_,
-            modality=model.door_.modality.name,
+            modality=model.adapter_.modality,
             preprocessing=None,  # the data have been scaled as for the model
             random_state=seed,
             **{"progress": False, "device": model.device, **training},

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from aleator.evaluation.probing import Parts
-from aleator.training.devices import arithmetic, resolve_device
+from aleator.training.devices import math_mode, resolve_device
 
 # Similarities computed at a time: a matrix of 512 MiB.
 _SIMILARITIES_PER_CHUNK = 1 << 27
@@ -42,7 +42,7 @@ def neighbor_votes(parts: Parts, counts: Sequence[int], device: str) -> list[np.
     labels = torch.from_numpy(codes).to(torch_device)
     counts = [min(k, len(train)) for k in counts]
     chunks_per_count: list[list[np.ndarray]] = [[] for _ in counts]
-    with torch.inference_mode(), arithmetic("32"):
+    with torch.inference_mode(), math_mode("32"):
         for chunk in test.split(max(1, _SIMILARITIES_PER_CHUNK // len(train))):
             cosine, neighbors = (chunk @ train.T).topk(max(counts), dim=1)
             for k, chunks in zip(counts, chunks_per_count, strict=True):

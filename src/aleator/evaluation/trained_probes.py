@@ -12,12 +12,13 @@ from torch import Tensor, nn
 
 from aleator.evaluation.probing import Parts
 from aleator.training.devices import resolve_device, seeded
-from aleator.training.engine import Engine
-from aleator.training.method import INPUT, Method, Phase
+from aleator.training.host_rows import HostRows, TensorRows
+from aleator.training.method import INPUT, Method, ParameterGroup, Phase
 from aleator.training.optimizers import OptimizerSettings
-from aleator.training.plan import Rounds, make_plan
+from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler
+from aleator.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -95,38 +96,42 @@ def trained_probe_scores(
     """
     classes, codes = parts.encoded_labels()
     torch_device = resolve_device(device)
-    with seeded(seed, torch.device("cpu")):
+    with seeded(seed):
         network = make_network(parts.train.shape[1], len(classes))
 
     def loss(rows: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(network(rows), labels)
 
-    phase = Phase("probe", {"encoder": network}, (network,), (INPUT, "labels"), loss)
+    groups = [ParameterGroup("probe", (network,))]
+    phase = Phase("probe", groups, (network,), (INPUT, "labels"), loss)
     method = Method({"probe": network}, [phase])
-    columns = {INPUT: torch.from_numpy(parts.train), "labels": torch.from_numpy(codes)}
-    rounds, n_samples = Rounds(training.epochs), len(parts.train)
+    columns: dict[str, HostRows] = {
+        INPUT: TensorRows(torch.from_numpy(parts.train)),
+        "labels": TensorRows(torch.from_numpy(codes)),
+    }
+    duration, n_samples = Duration(training.epochs), len(parts.train)
     plan = make_plan(
-        method, columns, rounds,
-        rows_a_pass=n_samples, batch_size=training.batch_size, device=torch_device, precision="32",
+        method, columns, duration,
+        pass_length=n_samples, batch_size=training.batch_size, device=torch_device, precision="32",
     )  # fmt: skip
-    engine = Engine(
+    trainer = Trainer(
         method,
         columns,
         plan=plan,
         sampler=Sampler(n_samples, seed),
-        rounds=rounds,
+        duration=duration,
         optimizer=OptimizerSettings(
             training.optimizer,
-            {"encoder": training.learning_rate},
+            training.learning_rate,
             training.betas,
             training.momentum,
             training.weight_decay if weight_decay is None else weight_decay,
+            training.schedule,
         ),
-        schedule=training.schedule,
         drop_last=True,
     )
-    with Progress("probe", engine.total_steps, shown=False) as progress:
-        engine.train(progress)
+    with Progress("probe", trainer.total_steps, bar=False) as progress:
+        trainer.fit(progress)
     with torch.inference_mode():
         logits = network.eval()(torch.from_numpy(parts.test).to(torch_device))
         return logits.softmax(1).cpu().numpy()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aleator.evaluation import probe_speed
+from aleator.benchmark import probe_speed
 
 TINY = probe_speed.Shape(60, 30, 6, 3)
 

@@ -1,4 +1,4 @@
-"""Measure the speed of the probes: ``python -m aleator.evaluation.probe_speed --device cuda``.
+"""Measure the speed of the probes: ``python -m aleator.benchmark.probe_speed --device cuda``.
 
 Prints one JSON line: the seconds of the linear probe on embeddings of the shape of HAR's (100
 epochs), and of logistic regression on embeddings of the shape of Income's, with the paper's
@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
         Exit status: 0, or 2 if the device is not available.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m aleator.evaluation.probe_speed",
+        prog="python -m aleator.benchmark.probe_speed",
         description="Measure the speed of the probes on embeddings of the shape of HAR's and "
         "Income's; print one JSON line.",
     )
