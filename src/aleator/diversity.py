@@ -19,6 +19,27 @@ from aleator.losses import unit_rows
 _EXPLAINED = 1e-10
 
 
+def default_n_candidates(n_projectors: int) -> int:
+    """Return the number of candidates to draw if the user does not set it: ten per projector.
+
+    Parameters
+    ----------
+    n_projectors : int
+        Number of projectors that are kept.
+
+    Returns
+    -------
+    n_candidates : int
+        Number of projectors to draw.
+
+    Examples
+    --------
+    >>> default_n_candidates(6)
+    60
+    """
+    return 10 * n_projectors
+
+
 def projector_kernel(outputs: Tensor) -> Tensor:
     """Similarity of projectors: the Gram matrix of their signatures.
 

@@ -10,11 +10,11 @@ import pytest
 from aleator import Autoencoder, RandomEncoder, Supervised, cli
 from aleator.benchmark import cells, datasets, neighbours, protocols, recipes, runner
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
 from aleator.benchmark.studies import STUDIES
 from aleator.training.engine import Engine
 
-BOTH = (PAPER, STANDARDISED)
+BOTH = (PAPER, STANDARDIZED)
 
 
 @pytest.fixture(autouse=True)
@@ -137,9 +137,9 @@ def test_samples_without_labels_are_learnt_from_and_not_judged(monkeypatch):
 def test_studies_share_a_training():
     one, other = quick(protocols=BOTH), quick(protocols=(FINETUNED, PAPER))
     (both,) = cells.merged([one, other], done=set())
-    assert both.protocols == (PAPER, STANDARDISED, FINETUNED)
+    assert both.protocols == (PAPER, STANDARDIZED, FINETUNED)
     (rest,) = cells.merged([one, other], done={one.key(PAPER), one.key(FINETUNED)})
-    assert rest.protocols == (STANDARDISED,)
+    assert rest.protocols == (STANDARDIZED,)
     assert cells.merged([one], done=one.keys) == []
     assert len(cells.merged([one, quick(seed=1)], done=set())) == 2
 
@@ -153,7 +153,7 @@ def test_what_is_finished_is_never_run_again(tmp_path, monkeypatch):
     runner.run([quick(seed=0), quick(seed=1)], out, device="cpu")
     assert ran == [1]
     found = runner.lines_of([quick(seed=1)], runner.read_lines(out))
-    assert [(line["seed"], line["protocol"]) for line in found] == [(1, PAPER), (1, STANDARDISED)]
+    assert [(line["seed"], line["protocol"]) for line in found] == [(1, PAPER), (1, STANDARDIZED)]
     # Another recipe, or another share of its epochs, is another cell.
     runner.run([quick(scale=0.02)], out, device="cpu")
     assert ran == [1, 0]

@@ -53,7 +53,7 @@ def test_every_recipe_is_a_valid_estimator(dataset, method):
     estimator = recipe.estimator("cpu", seed=0)
     assert type(estimator).__name__ == recipes.METHODS[method]
     estimator._check_parameters()
-    assert SHAPE_OF[estimator.modality] == len(datasets.SOURCES[dataset].shape)
+    assert SHAPE_OF[estimator.modality] == len(datasets.DATASETS[dataset].shape)
     assert (recipe.probe["kind"] == "own") == hasattr(estimator, "predict")
 
 
@@ -304,7 +304,7 @@ def test_committed_lines_are_whole_runs_of_known_recipes():
         for cell in study.cells(seeds=range(5), epochs_scale=scale)
         for key in cell.keys
     }
-    known |= Cell(recipes.read("cifar10"), 0, (neighbours.NEIGHBOURS,)).keys
+    known |= Cell(recipes.read("cifar10"), 0, (neighbours.NEIGHBORS,)).keys
     for row in rows:
         assert key_of(row) in known
         assert wanted <= set(row)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from aleator.benchmark import datasets
-from aleator.benchmark.datasets import SOURCES, Split, split
+from aleator.benchmark.datasets import DATASETS, Split, split
 
 
 @pytest.fixture(autouse=True)
@@ -20,14 +20,14 @@ def own_cache(tmp_path_factory, monkeypatch):
 
 def expect(monkeypatch, name, train, test, classes, shape=None):
     """Let a small data set pass for a whole one."""
-    source = SOURCES[name]
+    source = DATASETS[name]
     small = replace(source, train=train, test=test, classes=classes, shape=shape or source.shape)
-    monkeypatch.setitem(SOURCES, name, small)
+    monkeypatch.setitem(DATASETS, name, small)
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@pytest.mark.parametrize("name", sorted(DATASETS))
 def test_a_missing_data_set_names_source_files_and_terms(name, tmp_path):
-    source = SOURCES[name]
+    source = DATASETS[name]
     with pytest.raises(FileNotFoundError) as caught:
         datasets.load(name, tmp_path)
     message = str(caught.value)
@@ -72,11 +72,11 @@ def test_a_checksum_is_the_same_in_pieces_and_on_a_map(random, tmp_path, monkeyp
 
 def test_labelled_leaves_out_what_has_no_label():
     X, y = np.arange(8).reshape(4, 2), np.array([1, 0, 2, -1])
-    some = Split(X, y, X[:2], y[:2]).labelled
+    some = Split(X, y, X[:2], y[:2]).labeled
     assert some.X_train.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert some.X_train.base is not None  # a view, not a copy
     assert len(some.X_test) == 2
-    assert some.labelled is some
+    assert some.labeled is some
 
 
 class TestChecks:
@@ -113,7 +113,7 @@ class TestChecks:
 
     def test_balance(self, random, tmp_path, monkeypatch):
         expect(monkeypatch, "theorem", 30, 12, 6)
-        monkeypatch.setitem(SOURCES, "theorem", replace(SOURCES["theorem"], balanced=True))
+        monkeypatch.setitem(DATASETS, "theorem", replace(DATASETS["theorem"], balanced=True))
         self.write(tmp_path, random)
         assert datasets.load("theorem", tmp_path).y_train.tolist() == list(range(6)) * 5
 
@@ -126,20 +126,20 @@ class TestChecks:
 
 
 class TestStandIns:
-    @pytest.mark.parametrize("name", sorted(SOURCES))
+    @pytest.mark.parametrize("name", sorted(DATASETS))
     def test_small_ones_can_be_learned(self, name):
         small = datasets.small(name, 144)
         assert small.X_train.shape[1:] == small.X_test.shape[1:]
-        assert len(small.X_train.shape[1:]) == len(SOURCES[name].shape)
-        assert len(np.unique(small.y_train)) == SOURCES[name].classes
+        assert len(small.X_train.shape[1:]) == len(DATASETS[name].shape)
+        assert len(np.unique(small.y_train)) == DATASETS[name].classes
         assert small.X_train.dtype == np.float32
         features = [X.reshape(len(X), -1) for X in (small.X_train, small.X_test)]
         if small.X_train.ndim == 3:  # where a wave begins tells nothing
             spectra = [np.abs(np.fft.rfft(X)) for X in (small.X_train, small.X_test)]
             features = [X.reshape(len(X), -1) for X in spectra]
         probe = LogisticRegression(max_iter=50).fit(features[0], small.y_train)
-        assert probe.score(features[1], small.y_test) > 2 / SOURCES[name].classes or (
-            SOURCES[name].classes == 2 and probe.score(features[1], small.y_test) > 0.8
+        assert probe.score(features[1], small.y_test) > 2 / DATASETS[name].classes or (
+            DATASETS[name].classes == 2 and probe.score(features[1], small.y_test) > 0.8
         )
 
     def test_they_are_the_same_each_time_but_differ_by_name(self):

@@ -63,7 +63,7 @@ class TestMIMIC3:
         assert whole.y_train[0] == 9
         assert whole.y_train[54] == 0
         assert np.unique(whole.y_train).tolist() == list(range(-1, 10))
-        some = whole.labelled
+        some = whole.labeled
         assert len(some.X_train) == len(some.y_train) == np.isfinite(labels[:, 0]).sum() == 55
         assert len(some.X_test) == 4
 

@@ -4,8 +4,8 @@ import pytest
 from scipy import stats
 
 from aleator.benchmark import paper, plots, presentation
+from aleator.benchmark.result_table import Table
 from aleator.benchmark.studies import STUDIES
-from aleator.benchmark.tables import Table
 
 
 def line(method, score, dataset="har", protocol="paper", scale=1.0, variant=None, **extra):

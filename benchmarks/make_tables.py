@@ -1,8 +1,8 @@
 """Make every committed table and figure from the committed lines.
 
-python benchmarks/tables.py          print the README's tables
-python benchmarks/tables.py --write  write them into README.md, and all else under results/
-python benchmarks/tables.py --differences  print the cells that differ from the paper's
+python benchmarks/make_tables.py          print the README's tables
+python benchmarks/make_tables.py --write  write them into README.md, and all else under results/
+python benchmarks/make_tables.py --differences  print the cells that differ from the paper's
 """
 
 import sys
@@ -117,7 +117,7 @@ def main():
     path = ROOT / "README.md"
     text = path.read_text(encoding="utf-8")
     for name, make in SECTIONS.items():
-        begin, end = f"<!-- {name}: benchmarks/tables.py -->", f"<!-- end of {name} -->"
+        begin, end = f"<!-- {name}: benchmarks/make_tables.py -->", f"<!-- end of {name} -->"
         before, rest = text.split(begin)
         text = f"{before}{begin}\n{make()}\n{end}{rest.split(end)[1]}"
     path.write_text(text, encoding="utf-8")
