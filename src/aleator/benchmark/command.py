@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeated: an interrupted benchmark continues where it stopped, and benchmarks share runs."
     )
     titles = {study.name: study.title for study in STUDIES.values()}
-    titles |= {_NEIGHBORS: "Nearest neighbors under pairs of random projectors", "all": "All of the above"}
+    titles[_NEIGHBORS] = "Nearest neighbors under pairs of random projectors"
+    titles["all"] = "All of the above"
     parser.epilog = "benchmarks:\n" + "\n".join(
         f"  {name:<17}{title}" for name, title in titles.items()
     )
