@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench-quick clean
+.PHONY: demo test audit lint bench-quick clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -11,7 +11,11 @@ demo: $(VENV)/demo
 test: $(VENV)/test lint
 	$(BIN)/python -m pytest -n 2
 
-# Every benchmark end to end on small generated data, in a few minutes.
+# Check the committed results, and the tables and statements made from them.
+audit: $(VENV)/test
+	$(BIN)/python -m pytest audits
+
+# Run every benchmark on small synthetic data, in a few minutes.
 bench-quick: $(VENV)/test
 	BIN=$(BIN) benchmarks/quick.sh
 
