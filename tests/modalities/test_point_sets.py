@@ -67,7 +67,7 @@ def test_the_name_is_needed_and_errors_use_the_words_of_the_modality(clouds):
     model = small("LFR", modality="points").fit(X)
     with pytest.raises(ValueError, match="X has 11 points, but LFR is expecting 12 points"):
         model.transform(X[:, :11])
-    with pytest.raises(ValueError, match="view_options has 'crop'.*views of point sets"):
+    with pytest.raises(ValueError, match=r"view_options has 'crop'.*views of point sets"):
         small("SimCLR", modality="points", view_options={"crop": 1}).fit(X)
     with pytest.raises(ValueError, match="SCARF works on tables, but X is point sets"):
         small("SCARF", modality="points").fit(X)

@@ -16,7 +16,7 @@ from aleator.estimators.trained import TrainedLearner
 from tests.small import small
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -32,7 +32,7 @@ def run(name, stop, state, out):
         def save_and_stop(trainer):
             if trainer.steps == int(stop):
                 torch.save(trainer.state_dict(), state)
-                raise Stopped
+                raise StoppedError
 
         if stop not in ("0", "resume"):
             trainer._on_step = save_and_stop
@@ -49,7 +49,7 @@ def run(name, stop, state, out):
     model = small(name, **settings)
     try:
         model.fit(X, np.arange(40) % 2)
-    except Stopped:
+    except StoppedError:
         return
     weights = {
         f"{module}/{key}": value.numpy()

@@ -25,9 +25,11 @@ from aleator.benchmark.provenance import stamp
 from aleator.benchmark.recipes import Recipe
 from aleator.benchmark.runner import append, read_lines
 from aleator.diversity import projector_kernel
-from aleator.networks.registry import build_projector
-from aleator.projectors import draw
-from aleator.training.devices import resolve_device, seeded
+from aleator.inputs import ArraySource
+from aleator.modalities import get_modality
+from aleator.modalities.choices import build_projector
+from aleator.projectors import Candidates
+from aleator.training.devices import resolve_device
 from aleator.training.embedding import embed
 
 NEIGHBORS = "neighbours"  # the protocol, spelled as result files store it
@@ -115,20 +117,19 @@ def compare_projectors(
     """
     settings = recipe.parameters
     shape, width = images.shape[1:], settings["embedding_dim"]
-    with seeded(seed, torch.device("cpu")):
-        candidates = draw(
-            lambda: build_projector(
-                settings["projector"], "image", shape, width, settings["encoder"]
-            ),
-            _N_CANDIDATES,
-            settings.get("projector_init", "default"),
-            settings.get("weight_dropout", 0.0),
-        )
+    modality = get_modality("image")
+    candidates = Candidates.drawn(
+        lambda: build_projector(modality, settings["projector"], shape, width, settings["encoder"]),
+        seed,
+        _N_CANDIDATES,
+        init=settings.get("projector_init", "default"),
+        weight_dropout=settings.get("weight_dropout", 0.0),
+    )
     random = np.random.default_rng(seed)
     order = random.permutation(len(images))
     resolved = resolve_device(device)
-    samples = images[order[:_KERNEL_SAMPLES]]
-    outputs = [embed(projector, samples, resolved, "32") for projector in candidates]
+    samples = ArraySource(images[order[:_KERNEL_SAMPLES]])
+    outputs = [embed(candidates[k], samples, resolved, "32") for k in range(_N_CANDIDATES)]
     kernel = projector_kernel(torch.from_numpy(np.stack(outputs))).numpy()
     queries = order[-min(_N_QUERIES, len(order)) :]
     off_diagonal = ~np.eye(len(kernel), dtype=bool)
@@ -136,7 +137,7 @@ def compare_projectors(
     def pair(similarity: float) -> ProjectorPair:
         indices = np.argwhere((kernel == similarity) & off_diagonal)[0]
         nearest = [
-            _nearest(embed(candidates[index], images, resolved, "32"), queries)
+            _nearest(embed(candidates[index], ArraySource(images), resolved, "32"), queries)
             for index in indices
         ]  # fmt: skip
         return ProjectorPair(float(similarity), np.stack(nearest))

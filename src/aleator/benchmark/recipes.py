@@ -20,6 +20,7 @@ METHODS = {
     "autoencoder": "Autoencoder",
     "diet": "DIET",
     "simsiam": "SimSiam",
+    "byol": "BYOL",
     "simclr": "SimCLR",
     "scarf": "SCARF",
     "stab": "STab",
@@ -146,10 +147,10 @@ class Recipe:
         estimator : estimator object
             Not fitted, without a progress bar.
         """
-        from aleator import estimators
+        from aleator import methods
 
         settings = settings_on(device, self.parameters)
-        estimator = getattr(estimators, METHODS[self.method])(
+        estimator = getattr(methods, METHODS[self.method])(
             **settings, device=device, random_state=seed
         )
         if "progress" in estimator.get_params():

@@ -20,17 +20,14 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from aleator.diversity import default_n_candidates
-from aleator.estimators import LFR
-from aleator.inputs import Door
-from aleator.networks.registry import (
-    build_encoder,
-    build_predictor,
-    build_projector,
-    encoder_name,
-    predictor_choice,
-)
-from aleator.networks.shapes import flat_width
-from aleator.projectors import draw, select
+from aleator.inputs import InputAdapter, read
+from aleator.methods import LFR
+from aleator.modalities import Modality, infer_modality
+from aleator.modalities.choices import build_encoder, build_predictor, build_projector
+from aleator.networks.shapes import output_width
+from aleator.projectors import Candidates, select
+
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -77,17 +74,19 @@ def train_literally(
     run : ReferenceRun
         The trained encoder, losses and seconds.
     """
-    door, columns = Door.opened_by(X, settings.modality, settings.preprocessing)
-    modality, shape = door.modality.name, door.shape
+    data = read(X)
+    modality = infer_modality(settings.modality, data.shape)
+    adapter = InputAdapter(modality.layout).fit(data, settings.preprocessing)
+    rows, shape = adapter.adapt(data).materialize(), adapter.shape
     torch.manual_seed(settings.random_state)
     order = None if sample_order is None else _FixedOrder(sample_order)
     loader = DataLoader(
-        TensorDataset(torch.from_numpy(columns)),
+        TensorDataset(torch.from_numpy(rows)),
         batch_size=settings.batch_size,
         shuffle=order is None,
         sampler=order,
     )
-    encoder = build_encoder(settings.encoder, modality, shape, settings.embedding_dim)
+    encoder = build_encoder(modality, settings.encoder, shape, settings.embedding_dim)
     projectors = _projectors(settings, encoder, modality, shape, loader)
     predictors = _predictors(settings, encoder, modality, shape, len(projectors))
     if order is not None:
@@ -117,6 +116,8 @@ def train_literally(
             losses.append(loss.item())
         return sum(losses) / len(losses)
 
+    given_epochs = settings.predictor_epochs
+    predictor_epochs = modality.predictor_epochs if given_epochs is None else given_epochs
     run = ReferenceRun(encoder, [], [], [])
     for _ in range(settings.epochs):
         start = time.perf_counter()
@@ -124,7 +125,7 @@ def train_literally(
         predictors.train()
         run.encoder_losses.append(one_pass(encoder_optimizer))
         encoder.eval()
-        for _ in range(settings._predictor_passes(modality)):
+        for _ in range(predictor_epochs):
             run.predictor_losses.append(one_pass(predictor_optimizer))
         run.seconds.append(time.perf_counter() - start)
     encoder.eval()
@@ -147,41 +148,47 @@ class _FixedOrder(Sampler[int]):
 
 
 def _projectors(
-    settings: LFR, encoder: nn.Module, modality: str, shape: tuple[int, ...], loader: DataLoader
+    settings: LFR, encoder: nn.Module, modality: Modality, shape: Shape, loader: DataLoader
 ) -> list[nn.Module]:
     """Copy the given projectors, or draw candidates and select among them on the first batch."""
     if settings.projectors is not None:
         return [copy.deepcopy(projector).eval() for projector in settings.projectors]
-    width = flat_width(encoder, shape)
-    encoder_kind = encoder_name(settings.encoder, modality)
-    candidates = draw(
-        lambda: build_projector(settings.projector, modality, shape, width, encoder_kind),
+    width = output_width(encoder, shape)
+    encoder_name = modality.encoder_name(settings.encoder, shape)
+    candidates = Candidates.drawn(
+        lambda: build_projector(modality, settings.projector, shape, width, encoder_name),
+        settings.random_state,
         settings.n_candidates or default_n_candidates(settings.n_projectors),
-        settings.projector_init,
-        settings.weight_dropout,
+        init=settings.projector_init,
+        weight_dropout=settings.weight_dropout,
     )
     (first_batch,) = next(iter(loader))
-    return list(select(candidates, first_batch, settings.n_projectors, given=False).projectors)
+    return select(candidates, first_batch, settings.n_projectors).projectors
 
 
 def _predictors(
-    settings: LFR, encoder: nn.Module, modality: str, shape: tuple[int, ...], count: int
+    settings: LFR, encoder: nn.Module, modality: Modality, shape: Shape, count: int
 ) -> nn.ModuleList:
     """Copy the given predictors, or build them."""
     if settings.predictors is not None:
         return nn.ModuleList(copy.deepcopy(predictor) for predictor in settings.predictors)
-    width = flat_width(encoder, shape)
-    kind = predictor_choice(settings.predictor, modality, encoder_name(settings.encoder, modality))
+    width = output_width(encoder, shape)
     return nn.ModuleList(
         build_predictor(
-            kind, width, width, settings.predictor_layers, settings.predictor_hidden
+            modality,
+            settings.predictor,
+            (width, width),
+            modality.encoder_name(settings.encoder, shape),
+            layers=settings.predictor_layers,
+            hidden=settings.predictor_hidden,
         )
         for _ in range(count)
-    )  # fmt: skip
+    )
 
 
-def _optimizer(settings: LFR, module: nn.Module, modality: str) -> torch.optim.Optimizer:
-    learning_rate = settings._rate(modality)
+def _optimizer(settings: LFR, module: nn.Module, modality: Modality) -> torch.optim.Optimizer:
+    given = settings.learning_rate
+    learning_rate = modality.learning_rate if given is None else given
     if settings.optimizer == "sgd":
         return torch.optim.SGD(
             module.parameters(), learning_rate, momentum=settings.momentum,

@@ -42,7 +42,7 @@ def _block(in_channels: int, out_channels: int, *, norm: bool) -> list[nn.Module
 
 
 def block_lengths(length: int, blocks: int = 3) -> list[int]:
-    """Number of time steps before the first block and after each.
+    """Return the number of time steps before the first block and after each.
 
     Parameters
     ----------

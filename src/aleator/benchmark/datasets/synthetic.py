@@ -105,7 +105,7 @@ def _clusters(
 def _waves(
     info: DatasetInfo, shape: tuple[int, ...], y: np.ndarray, random: np.random.Generator
 ) -> np.ndarray:
-    """A class is a frequency; the phase of each channel of each sample is random."""
+    """Make every class a frequency; the phase of each channel of each sample is random."""
     channels, steps = shape
     phase = random.uniform(0, 2 * np.pi, size=(len(y), channels, 1))
     angle = (2 + 2 * y)[:, None, None] * np.linspace(0, 2 * np.pi, steps)
@@ -115,7 +115,7 @@ def _waves(
 def _patches(
     info: DatasetInfo, shape: tuple[int, ...], y: np.ndarray, random: np.random.Generator
 ) -> np.ndarray:
-    """A class is a coarse color pattern of 4 × 4 fields."""
+    """Make every class a coarse color pattern of 4 × 4 fields."""
     channels, height, width = shape
     coarse = random.random((info.classes, channels, 4, 4))
     return np.kron(coarse, np.ones((height // 4, width // 4)))[y]
