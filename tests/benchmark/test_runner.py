@@ -8,7 +8,7 @@ import torch
 
 from aleator.benchmark import cells, runner
 from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED
-from aleator.training.engine import Engine
+from aleator.training.trainer import Trainer
 from tests.benchmark.helpers import BOTH, quick_cell
 
 
@@ -55,13 +55,13 @@ def test_truncated_line_is_run_again(tmp_path):
 
 def test_interrupted_training_gives_no_result(tmp_path, monkeypatch):
     """Ctrl-C leaves a fitted estimator, which must not become a result."""
-    train = Engine.train
+    fit = Trainer.fit
 
     def interrupted(self, progress):
-        train(self, progress)
+        fit(self, progress)
         self.interrupted = True
 
-    monkeypatch.setattr(Engine, "train", interrupted)
+    monkeypatch.setattr(Trainer, "fit", interrupted)
     out = tmp_path / "runs.jsonl"
     with pytest.raises(KeyboardInterrupt):
         runner.run([quick_cell(method="autoencoder")], out, device="cpu")
