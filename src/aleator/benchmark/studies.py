@@ -214,7 +214,7 @@ STUDIES = {
         Study("table1", "All methods on all data sets", _TABLE1),
         Study(
             "finetune", "Fine-tuning of the whole encoder with labels", (*_TABLE1, "cifar10"),
-            (FINETUNED,), ("supervised", "random", *_TRAINED),
+            (FINETUNED,), ("supervised", "random", "byol", *_TRAINED),
         ),
         Study(
             "transfer", "Transfer from one domain to another", _FAULT, (),

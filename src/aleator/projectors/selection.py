@@ -136,9 +136,10 @@ class Selection:
 def select(candidates: Candidates, batch: Tensor, k: int) -> Selection:
     """Keep `k` diverse candidates; all of them, in their order, if `k` is their number.
 
-    Candidates are drawn, run and dropped one at a time; those that were chosen are drawn again. A
-    projector whose output does not depend on its input is useless as a target: among candidates
-    that were drawn it is skipped, one that the user passed is refused.
+    Candidates are drawn, run and dropped one at a time, and those that were chosen are drawn again,
+    so that only the chosen ones are ever in memory together. A projector whose output does not
+    depend on its input is useless as a target: among candidates that were drawn it is skipped, one
+    that the user passed is refused.
 
     Parameters
     ----------
@@ -159,9 +160,13 @@ def select(candidates: Candidates, batch: Tensor, k: int) -> Selection:
     >>> select(candidates, torch.arange(12.0).view(6, 2), 2).kernel.shape
     (5, 5)
     """
-    signatures, widths, constant = [], set(), []
+    keep_all = k == len(candidates)
+    kept, signatures, widths, constant = [], [], set(), []
     for position in range(len(candidates)):
-        output = _run(candidates[position], batch)
+        candidate = candidates[position]
+        if keep_all:
+            kept.append(candidate)
+        output = _run(candidate, batch, exact=not keep_all)
         if not torch.isfinite(output).all():
             raise ValueError(f"the output of projector {position} is NaN or infinite on these data")
         widths.add(output.shape[1])
@@ -181,21 +186,25 @@ def select(candidates: Candidates, batch: Tensor, k: int) -> Selection:
             "rows of X are equal"
         )
     kernel = kernel_of_signatures(torch.stack(signatures))
-    if k == len(candidates):
-        chosen = torch.arange(k)
-    else:
-        usable = torch.tensor(informative)
-        chosen = usable[greedy_map(kernel[usable][:, usable], k)]
+    if keep_all:
+        return Selection(kept, np.arange(k), kernel.float().numpy())
+    usable = torch.tensor(informative)
+    chosen = usable[greedy_map(kernel[usable][:, usable], k)]
     projectors = [candidates[int(position)] for position in chosen]
     return Selection(projectors, chosen.numpy(), kernel.float().numpy())
 
 
-def _run(projector: nn.Module, batch: Tensor) -> Tensor:
-    """Output in double precision, so that rounding does not decide which projectors are chosen."""
+def _run(projector: nn.Module, batch: Tensor, *, exact: bool) -> Tensor:
+    """Output of a projector; an exact one is computed in double precision.
+
+    Candidates that are chosen among need it, so that rounding does not decide which ones are kept.
+    """
     with torch.no_grad():
+        if not exact:
+            return flatten_output(projector(batch)).double()
         try:
             return flatten_output(projector.double()(batch.double())).double()
-        except RuntimeError:  # a module of the user's that works in single precision only
+        except RuntimeError:  # a module of the user that works in single precision only
             return flatten_output(projector.float()(batch)).double()
         finally:
             projector.float()
