@@ -186,10 +186,10 @@ class InputAdapter:
 
     def _scan(self, data: RawData, *, standardize: bool) -> None:
         """One pass over the training data: values are checked, and their scale is computed."""
-        # Half a second to import, which a program that only asks for help need not wait for.
-        from sklearn.preprocessing import StandardScaler
-
-        scaler = StandardScaler()
+        scaler = _make_scaler() if standardize else None
+        may_overflow = (
+            data.source.schema.dtype.kind == "f" and data.source.schema.dtype.itemsize > 4
+        )
         problem, rows_with_gaps, start = None, 0, 0
         for chunk in data.source.chunks():
             values = chunk.reshape(len(chunk), *self.shape)
@@ -197,9 +197,9 @@ class InputAdapter:
             if found is not None:
                 problem = problem or found
                 rows_with_gaps += int((~np.isfinite(values)).reshape(len(values), -1).any(1).sum())
-            elif problem is None and standardize:
+            elif problem is None and scaler is not None:
                 scaler.partial_fit(np.moveaxis(values, 1, -1).reshape(-1, self.shape[0]))
-            elif problem is None:
+            elif problem is None and may_overflow:
                 self._describe_problem(chunk, self.convert(chunk), start, data.feature_names)
             start += len(chunk)
         if problem is not None:
@@ -207,12 +207,19 @@ class InputAdapter:
                 f"X contains {problem}; {rows_with_gaps} of {len(data.source)} rows have NaN or "
                 f"inf. {_ADVICE}"
             )
-        if standardize:
+        if scaler is not None:
             trailing = (1,) * (len(self.shape) - 1)
             self.scale = {
                 "mean": scaler.mean_.reshape(-1, *trailing),
                 "deviation": scaler.scale_.reshape(-1, *trailing),
             }
+
+
+def _make_scaler() -> Any:
+    # Half a second to import, which data that are not standardized need not wait for.
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler()
 
 
 _ADVICE = "Impute missing values first (for example with scikit-learn's SimpleImputer) or drop them"

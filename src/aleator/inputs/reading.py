@@ -86,9 +86,9 @@ def describe_non_finite(
     """
     if values.dtype.kind != "f":
         return None
-    # A sum is finite only if all terms are, or if it overflows, which the exact test settles.
+    # A sum is finite only if all terms are; if it overflows, the exact test settles it.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
+        if np.isfinite(values.sum()):
             return None
     gaps = ~np.isfinite(values)
     if not gaps.any():
