@@ -1,7 +1,7 @@
 """Settings under which a fit takes a fraction of a second."""
 
 import aleator
-from aleator import LFR, estimators
+from aleator import LFR, methods
 
 TRAINING = {
     "embedding_dim": 8,
@@ -13,7 +13,7 @@ TRAINING = {
 }
 SETTINGS = {**TRAINING, "n_projectors": 2, "n_candidates": 4, "predictor_epochs": 1}
 
-ALL = sorted(estimators.__all__)
+ALL = sorted(methods.__all__)
 # What each baseline works on; all others work on anything.
 SPECIAL = {"SCARF": ("table",), "TSTCC": ("series",)}
 
