@@ -268,7 +268,11 @@ class TestTSTCC:
     [
         ("SimCLR", {"temperature": 0}, "temperature must be a finite number greater than 0"),
         ("SCARF", {"corruption": 1.0}, "corruption must be a finite number"),
-        ("STab", {"drop_rate": 1}, "drop_rate must be a finite number of at least 0 and less than 1"),
+        (
+            "STab",
+            {"drop_rate": 1},
+            "drop_rate must be a finite number of at least 0 and less than 1",
+        ),
         ("DIET", {"label_smoothing": -1}, "label_smoothing"),
         ("DACL", {"mixing": "cubic"}, "mixing must be one of 'auto', 'linear'"),
         ("DACL", {"mixing": []}, "mixing must contain at least one"),

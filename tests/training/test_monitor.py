@@ -71,7 +71,9 @@ def test_a_collapse_to_a_point_warns(table):
         epochs=30, weight_decay=10.0, learning_rate=0.02, optimizer="sgd", random_state=0,
         progress=False,
     )  # fmt: skip
-    with pytest.warns(CollapseWarning, match="Autoencoder: the embedding has collapsed to nearly one"):
+    with pytest.warns(
+        CollapseWarning, match="Autoencoder: the embedding has collapsed to nearly one"
+    ):
         model.fit(table)
     assert model.history_[-1]["embedding_std"] < 1e-3 * model.history_[0]["embedding_std"]
 
