@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: demo test lint test-oldest bench-quick clean
+.PHONY: demo test lint audit test-oldest bench-quick clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# Check the committed results, and the tables and statements made from them.
+audit: $(VENV)/dev
+	$(BIN)/python -m pytest audits
 
 # Style, types, the order of the layers, and complete docstrings of the public API.
 lint: $(VENV)/dev

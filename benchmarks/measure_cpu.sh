@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Time the engine against Algorithm 1 written out literally, on two CPU cores, one after the other.
+# Time LFR and Algorithm 1 as a plain PyTorch loop on two CPU cores, one after the other.
 # Usage: benchmarks/measure_cpu.sh [RECIPE …], by default income and har.
-# Appends to benchmarks/results/speed.jsonl; takes about eight minutes. Leave the machine alone.
+# Appends to benchmarks/results/speed.jsonl and takes about eight minutes. Run nothing else meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python="${PYTHON:-.venv/bin/python}"

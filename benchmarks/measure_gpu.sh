@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every figure that wants a GPU. Usage: benchmarks/measure_gpu.sh DATA_FOLDER [OUT_FOLDER]
-# Lines are appended, and runs of `aleator bench` go on where they stopped.
-# JOBS runs share the GPU; on an H200, with CUDA's multi-process service, a dozen do well.
+# Run everything that needs a GPU. Usage: benchmarks/measure_gpu.sh DATA_FOLDER [OUT_FOLDER]
+# Lines are appended, and `aleator bench` continues where it stopped.
+# JOBS runs share the GPU; twelve are a good choice on an H200 with CUDA's multi-process service.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data="$1"
@@ -10,7 +10,7 @@ bin="${BIN:-.venv/bin}"
 speed() { "$bin/python" -m aleator.benchmark.speed "$@" --device cuda; }
 bench() { "$bin/aleator" bench "$@" --data "$data" --out "$out" --device cuda --jobs "${JOBS:-1}"; }
 
-# Seconds, each alone in a new process: a cold fit of every LFR recipe, and an encoder pass of each method.
+# Time, each in its own process: a fit of every LFR recipe, and an encoder pass of each method.
 for recipe in income theorem har epilepsy kvasir; do
   speed "$recipe" >> "$out/speed.jsonl"
 done
@@ -25,8 +25,8 @@ for method in lfr simclr; do
 done
 "$bin/python" -m aleator.benchmark.probe_speed --device cuda >> "$out/probes.jsonl"
 
-# The tables, ablations and figures. Where a share of the epochs is given, it is that of the committed
-# lines; without --epochs-scale and --seeds the whole is run.
+# Tables, ablations and figures. --epochs-scale and --seeds are those of the committed results; without
+# them everything is run in full.
 bench table1 finetune --datasets har epilepsy income theorem kvasir-v1
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
   --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0
@@ -34,6 +34,6 @@ bench cifar10 finetune --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
   --methods supervised random autoencoder simsiam simclr dacl lfr
 bench embedding-dim --datasets theorem --seeds 0 1 2
 bench stab-dropout --seeds 0 1 2
-bench neighbours
+bench neighbors
 bench table1 --datasets physionet2012 --epochs-scale 0.25 --seeds 0
 bench efficiency

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every benchmark end to end on small generated data, in a few minutes on two cores: a test of the
-# program, not of the methods. Usage: benchmarks/quick.sh [OUT_FOLDER]; fails if any run fails.
+# Run every benchmark on small synthetic data, in a few minutes on two cores: a test of the program,
+# not of the methods. Usage: benchmarks/quick.sh [OUT_FOLDER]. Fails if any run fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out="${1:-bench-quick}"
@@ -10,6 +10,6 @@ bench() {
     --device cpu --out "$out"
 }
 bench table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
-  selection-size loss diversity neighbours --methods supervised random lfr
+  selection-size loss diversity neighbors --methods supervised random lfr
 bench table1 finetune stab-dropout efficiency --datasets har theorem \
   --methods logreg autoencoder diet simsiam simclr scarf stab tstcc dacl

@@ -8,7 +8,7 @@ from torch import nn
 from aleator import LFR, evaluation
 from aleator.benchmark import cells, recipes
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
 from aleator.training import plan as plan_module
 from tests.small import ALL, SPECIAL, small
 
@@ -138,7 +138,7 @@ def test_a_trained_probe_learns(random):
 
 
 def test_a_cell_of_a_benchmark():
-    cell = Cell(recipes.read("har"), 0, (PAPER, STANDARDISED, FINETUNED, TIMED), 0.01, small=True)
+    cell = Cell(recipes.read("har"), 0, (PAPER, STANDARDIZED, FINETUNED, TIMED), 0.01, small=True)
     lines = cells.run(cell, None, "cuda")
     assert not any("error" in line for line in lines)
-    assert [line["protocol"] for line in lines] == [PAPER, STANDARDISED, FINETUNED, TIMED]
+    assert [line["protocol"] for line in lines] == [PAPER, STANDARDIZED, FINETUNED, TIMED]

@@ -67,7 +67,7 @@ def replace_folder(path: Path) -> Iterator[Path]:
 
 
 def append_lines(path: Path, lines: Iterable[str]) -> None:
-    """Append whole lines to a text file and wait until they are on disk.
+    r"""Append whole lines to a text file and wait until they are on disk.
 
     If an earlier write was cut short in mid-line, a line break is added first, so that the damaged
     line does not swallow the next one.
@@ -78,7 +78,7 @@ def append_lines(path: Path, lines: Iterable[str]) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     append_lines(Path(folder) / "log", ["a", "b"])
     ...     (Path(folder) / "log").read_text()
-    'a\\nb\\n'
+    'a\nb\n'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a+b") as file:

@@ -31,7 +31,7 @@ __all__ = [
 
 
 def default_n_candidates(n_projectors: int) -> int:
-    """Number of projectors that are drawn if the user does not say.
+    """Return the number of projectors that are drawn by default.
 
     Parameters
     ----------

@@ -279,7 +279,7 @@ def _decode_attribute(value: Any) -> Any:
 
 
 def _encode(value: Any) -> Any:
-    """A parameter as a JSON value."""
+    """Convert a parameter to a JSON value."""
     if isinstance(value, NotStored):
         return {"not stored": value.description}
     if isinstance(value, (np.integer, np.floating, np.bool_)):

@@ -1,4 +1,4 @@
-"""What was read once is kept, made again when damaged, and never in the way."""
+"""The cache of data sets."""
 
 import os
 from dataclasses import replace
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from aleator.benchmark.datasets import Split, cache
-from tests.benchmark.test_datasets import own_cache  # noqa: F401
 
 
 @pytest.fixture
@@ -19,8 +18,8 @@ def source(tmp_path):
 
 @pytest.fixture
 def load(source, random, monkeypatch):
-    """Read a data set, however quickly, through the cache; `load.reads` counts how often."""
-    monkeypatch.setattr(cache, "_WORTH_KEEPING_S", 0.0)
+    """Load a data set through the cache; `load.reads` counts how often it is read."""
+    monkeypatch.setattr(cache, "_MIN_SECONDS", 0.0)
     X, y = random.normal(size=(6, 3)).astype(np.float32), np.arange(6)
 
     def read():
@@ -39,7 +38,7 @@ def entry(folder):
     return only
 
 
-def test_the_second_time_nothing_is_read(load, own_cache):  # noqa: F811
+def test_second_load_reads_the_cache(load, empty_cache):
     first, second = load(), load()
     assert load.reads == 1
     assert first.sha256 == second.sha256 == Split(**second.arrays()).sha256
@@ -47,20 +46,20 @@ def test_the_second_time_nothing_is_read(load, own_cache):  # noqa: F811
     for a, b in zip(first.arrays().values(), second.arrays().values(), strict=True):
         np.testing.assert_array_equal(a, b)
         assert a.dtype == b.dtype
-    assert sorted(file.name for file in entry(own_cache).iterdir()) == [
+    assert sorted(file.name for file in entry(empty_cache).iterdir()) == [
         "X_test.npy", "X_train.npy", "about.json", "y_test.npy", "y_train.npy",
     ]  # fmt: skip
 
 
-def test_what_reads_quickly_is_not_kept(load, own_cache, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(cache, "_WORTH_KEEPING_S", 60.0)
+def test_fast_reads_are_not_cached(load, empty_cache, monkeypatch):
+    monkeypatch.setattr(cache, "_MIN_SECONDS", 60.0)
     load()
     load()
     assert load.reads == 2
-    assert not list(own_cache.iterdir())
+    assert not list(empty_cache.iterdir())
 
 
-def test_other_files_make_another_entry(load, source, own_cache, monkeypatch):  # noqa: F811
+def test_changed_files_make_a_new_entry(load, source, empty_cache, monkeypatch):
     load()
     os.utime(source, (1, 1))
     load()
@@ -68,10 +67,10 @@ def test_other_files_make_another_entry(load, source, own_cache, monkeypatch):  
     load()
     monkeypatch.setattr(cache, "_READERS_VERSION", 99)
     load()
-    assert load.reads == len(list(own_cache.iterdir())) == 4
+    assert load.reads == len(list(empty_cache.iterdir())) == 4
 
 
-def test_a_file_within_a_folder_counts(tmp_path):
+def test_fingerprint_includes_files_in_folders(tmp_path):
     (tmp_path / "set" / "inner").mkdir(parents=True)
     before = cache.fingerprint([tmp_path / "set"])
     (tmp_path / "set" / "inner" / "a.txt").write_text("a")
@@ -82,9 +81,9 @@ def test_a_file_within_a_folder_counts(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "no json", "garbage"])
-def test_a_damaged_entry_is_made_again(damage, load, own_cache):  # noqa: F811
+def test_damaged_entry_is_written_again(damage, load, empty_cache):
     whole = load()
-    folder = entry(own_cache)
+    folder = entry(empty_cache)
     if damage == "cut":
         path = folder / "X_train.npy"
         path.write_bytes(path.read_bytes()[:-4])
@@ -101,7 +100,7 @@ def test_a_damaged_entry_is_made_again(damage, load, own_cache):  # noqa: F811
     assert load.reads == 2
 
 
-def test_a_folder_that_cannot_be_written_is_no_hindrance(load, tmp_path, monkeypatch):
+def test_unwritable_cache_folder_is_ignored(load, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ALEATOR_CACHE", str(tmp_path / "file" / "cache"))
     assert len(load().X_train) == 6
@@ -109,25 +108,25 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(load, tmp_path, monkeyp
     assert load.reads == 2
 
 
-def test_nothing_is_left_of_an_entry_that_could_not_be_finished(load, own_cache, monkeypatch):  # noqa: F811
+def test_failed_write_leaves_no_files(load, empty_cache, monkeypatch):
     def full(array, path, digest):
         path.write_bytes(b"some")
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(cache, "_write", full)
+    monkeypatch.setattr(cache, "_write_array", full)
     assert len(load().X_train) == 6
-    assert not list(own_cache.iterdir())
+    assert not list(empty_cache.iterdir())
 
 
-def test_large_arrays_are_mapped(load, monkeypatch):
-    monkeypatch.setattr(cache, "_MAPPED_BYTES", 150)
+def test_large_arrays_are_memory_mapped(load, monkeypatch):
+    monkeypatch.setattr(cache, "_MAX_LOADED_BYTES", 150)
     load()
     whole = load()
     assert isinstance(whole.X_train, np.memmap)
     assert not isinstance(whole.y_test, np.memmap)
 
 
-def test_where_the_cache_is(monkeypatch, tmp_path):
+def test_cache_folder_from_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("ALEATOR_CACHE", "mine")
     assert str(cache.cache_folder()) == "mine"
     monkeypatch.delenv("ALEATOR_CACHE")

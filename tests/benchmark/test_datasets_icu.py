@@ -1,4 +1,4 @@
-"""MIMIC-III and PhysioNet 2012, on small files of exactly the published formats."""
+"""MIMIC-III and PhysioNet 2012, with small files in the published formats."""
 
 import builtins
 import tarfile
@@ -9,7 +9,7 @@ import pytest
 
 from aleator.benchmark import datasets
 from aleator.benchmark.datasets import cache, physionet2012, split
-from tests.benchmark.test_datasets import expect, own_cache  # noqa: F401
+from tests.benchmark.helpers import expect_size
 
 _HOURS = {"train": (60, 5), "test": (9,), "val": (4,)}  # of each stay in MIMIC-III
 _DAYS = {"a": (3, 9, -1, 20), "b": (1, 5)}  # of each stay in PhysioNet 2012
@@ -18,7 +18,7 @@ _DAYS = {"a": (3, 9, -1, 20), "b": (1, 5)}  # of each stay in PhysioNet 2012
 class TestMIMIC3:
     @pytest.fixture(autouse=True)
     def counts(self, monkeypatch):
-        expect(monkeypatch, "mimic3", 65, 9, 10)
+        expect_size(monkeypatch, "mimic3", 65, 9, 10)
 
     def write(self, folder, random, columns=42, tasks=("los", "decomp"), change=None):
         h5py = pytest.importorskip("h5py")
@@ -46,7 +46,7 @@ class TestMIMIC3:
                 change(file)
         return made
 
-    def test_windows_classes_and_hours_without_a_label(self, random, tmp_path):
+    def test_windows_and_labels(self, random, tmp_path):
         made = self.write(tmp_path, random)
         whole = datasets.load("mimic3", tmp_path)
         data, labels = made["train"]
@@ -63,15 +63,15 @@ class TestMIMIC3:
         assert whole.y_train[0] == 9
         assert whole.y_train[54] == 0
         assert np.unique(whole.y_train).tolist() == list(range(-1, 10))
-        some = whole.labelled
+        some = whole.labeled
         assert len(some.X_train) == len(some.y_train) == np.isfinite(labels[:, 0]).sum() == 55
         assert len(some.X_test) == 4
 
-    def test_they_are_written_a_piece_at_a_time_and_mapped(self, random, tmp_path, monkeypatch):
+    def test_windows_are_cached_in_pieces_and_memory_mapped(self, random, tmp_path, monkeypatch):
         self.write(tmp_path, random)
         at_once = datasets.load("mimic3", tmp_path)
         monkeypatch.setenv("ALEATOR_CACHE", str(tmp_path / "another"))
-        monkeypatch.setattr(cache, "_MAPPED_BYTES", 1000)
+        monkeypatch.setattr(cache, "_MAX_LOADED_BYTES", 1000)
         monkeypatch.setattr(split, "_PIECE_BYTES", 20_000)
         in_pieces = datasets.load("mimic3", tmp_path)
         assert isinstance(in_pieces.X_train, np.memmap)
@@ -80,7 +80,7 @@ class TestMIMIC3:
         arrays = at_once.arrays()
         assert split.Split(**arrays).sha256 == at_once.sha256  # the one kept is the true one
 
-    def test_without_a_cache_they_are_in_memory(self, random, tmp_path, monkeypatch):
+    def test_windows_are_in_memory_without_a_cache(self, random, tmp_path, monkeypatch):
         self.write(tmp_path, random)
         kept = datasets.load("mimic3", tmp_path)
         (tmp_path / "file").write_text("not a folder")
@@ -89,24 +89,24 @@ class TestMIMIC3:
         assert datasets.load("mimic3", tmp_path).sha256 == kept.sha256
 
     @pytest.mark.parametrize(
-        ("damage", "says"),
+        ("damage", "message"),
         [
             (lambda file: file["labels"].pop("test"), "test"),
             (lambda file: file["data"]["train"].__setitem__((3, 4), np.nan), "the scaled file"),
             (
                 lambda file: file["patient_windows"]["train"].__setitem__((0, 1), 50),
-                "'patient_windows/train' does not cover 'data/train'",
+                "the stays in 'patient_windows/train' do not cover 'data/train'",
             ),
         ],
     )
-    def test_altered_ones_are_refused(self, damage, says, random, tmp_path):
+    def test_damaged_files_raise(self, damage, message, random, tmp_path):
         self.write(tmp_path, random, change=damage)
-        with pytest.raises(ValueError, match=rf"scaled\.h5 is cut short or altered: .*{says}"):
+        with pytest.raises(ValueError, match=rf"scaled\.h5 is truncated or damaged: .*{message}"):
             datasets.load("mimic3", tmp_path)
 
-    def test_other_files_of_that_name_are_refused(self, random, tmp_path, monkeypatch):
+    def test_other_files_of_the_same_name_raise(self, random, tmp_path, monkeypatch):
         self.write(tmp_path, random, columns=18)
-        with pytest.raises(ValueError, match=r"has shape \(65, 18\); rows of 42 are expected"):
+        with pytest.raises(ValueError, match=r"has shape \(65, 18\); 42 columns are expected"):
             datasets.load("mimic3", tmp_path)
         self.write(tmp_path, random, tasks=("sepsis", "decomp"))
         with pytest.raises(ValueError, match="'los' is not in list"):
@@ -114,14 +114,14 @@ class TestMIMIC3:
         self.write(tmp_path, random)
         whole = (tmp_path / "scaled.h5").read_bytes()
         (tmp_path / "scaled.h5").write_bytes(whole[: len(whole) // 2])
-        with pytest.raises(ValueError, match=r"scaled\.h5 is cut short or altered"):
+        with pytest.raises(ValueError, match=r"scaled\.h5 is truncated or damaged"):
             datasets.load("mimic3", tmp_path)
         self.write(tmp_path, random)
-        expect(monkeypatch, "mimic3", 66, 9, 10)
+        expect_size(monkeypatch, "mimic3", 66, 9, 10)
         with pytest.raises(ValueError, match="are they complete"):
             datasets.load("mimic3", tmp_path)
 
-    def test_without_h5py_the_extra_is_named(self, tmp_path, monkeypatch):
+    def test_error_without_h5py_names_the_extra(self, tmp_path, monkeypatch):
         (tmp_path / "scaled.h5").write_bytes(b"")
         real = builtins.__import__
 
@@ -138,11 +138,11 @@ class TestMIMIC3:
 class TestPhysioNet2012:
     @pytest.fixture(autouse=True)
     def counts(self, monkeypatch):
-        expect(monkeypatch, "physionet2012", 3, 2, 3)
+        expect_size(monkeypatch, "physionet2012", 3, 2, 3)
 
     @pytest.fixture
     def records(self, random):
-        """Text of each record, by its number, as published."""
+        """Text of each record as published, by its number."""
         made = {"a": {}, "b": {}}
         for part, days in _DAYS.items():
             for number in range(len(days)):
@@ -207,14 +207,14 @@ class TestPhysioNet2012:
         folder.mkdir(exist_ok=True)
         np.savez(folder / "physionet2012.npz", **arrays)
 
-    def test_all_forms_agree(self, records, tmp_path):
+    def test_all_file_formats_agree(self, records, tmp_path):
         for how in ("folder", "zip", "tar"):
             self.write(tmp_path / how, records, how)
         self.pack(tmp_path / "npz", records)
         sums = {datasets.load("physionet2012", folder).sha256 for folder in tmp_path.iterdir()}
         assert len(sums) == 1
 
-    def test_hours_descriptors_and_classes(self, records, tmp_path):
+    def test_channels_and_classes(self, records, tmp_path):
         record = next(iter(records["a"]))
         head = "\n".join(records["a"][record].splitlines()[:7])
         records["a"][record] = head + "\n02:10,HR,60\n02:50,HR,80\n10:00,HR,100\n11:00,,\n"
@@ -236,47 +236,47 @@ class TestPhysioNet2012:
         assert (age == age[:, :1]).all()
         assert age[0, 0] < age[1, 0] < age[2, 0]
 
-    def test_damaged_ones_are_refused(self, records, tmp_path):
+    def test_damaged_files_raise(self, records, tmp_path):
         record = next(iter(records["a"]))
         text = records["a"][record]
         cases = [
-            (text[:-7], "cut short or altered"),
-            (text.replace("RecordID,", "RecordID,9"), "does not begin like the record of stay"),
-            (text.replace("Age,", "Years,"), r"set-a .* no measurement called 'Years'"),
-            (text.replace("ICUType,3", "ICUType,5"), "should be 1, 2, 3 or 4"),
+            (text[:-7], "truncated or damaged"),
+            (text.replace("RecordID,", "RecordID,9"), "does not begin with the header of record"),
+            (text.replace("Age,", "Years,"), r"set-a .* unknown measurement 'Years'"),
+            (text.replace("ICUType,3", "ICUType,5"), "must be 1, 2, 3 or 4"),
         ]
-        for changed, says in cases:
+        for changed, message in cases:
             self.write(tmp_path, records | {"a": records["a"] | {record: changed}})
-            with pytest.raises(ValueError, match=says):
+            with pytest.raises(ValueError, match=message):
                 datasets.load("physionet2012", tmp_path)
         self.write(tmp_path, records)
         (tmp_path / "set-a" / f"{record}.txt").unlink()
-        with pytest.raises(ValueError, match=r"set-a .*Outcomes-a\.txt is about other stays"):
+        with pytest.raises(ValueError, match=r"set-a .*Outcomes-a\.txt lists other stays"):
             datasets.load("physionet2012", tmp_path)
         (tmp_path / "Outcomes-b.txt").unlink()
-        with pytest.raises(FileNotFoundError, match=r"no .* 'Outcomes-b\.txt'"):
+        with pytest.raises(FileNotFoundError, match=r"'Outcomes-b\.txt' not found"):
             datasets.load("physionet2012", tmp_path)
 
-    def test_damaged_archives_are_refused(self, records, tmp_path):
+    def test_damaged_archives_raise(self, records, tmp_path):
         self.write(tmp_path / "tar", records, "tar")
         path = tmp_path / "tar" / "set-b.tar.gz"
         path.write_bytes(path.read_bytes()[:-200])
-        with pytest.raises(ValueError, match=r"set-b\.tar\.gz is cut short or altered"):
+        with pytest.raises(ValueError, match=r"set-b\.tar\.gz is truncated or damaged"):
             datasets.load("physionet2012", tmp_path / "tar")
         self.pack(tmp_path / "npz", records)
         path = tmp_path / "npz" / "physionet2012.npz"
         path.write_bytes(path.read_bytes()[:-2000])
-        with pytest.raises(ValueError, match=r"physionet2012\.npz is cut short or altered"):
+        with pytest.raises(ValueError, match=r"physionet2012\.npz is truncated or damaged"):
             datasets.load("physionet2012", tmp_path / "npz")
 
-    def test_other_counts_are_refused(self, records, tmp_path):
+    def test_unexpected_counts_raise(self, records, tmp_path):
         records["b"].popitem()
         self.write(tmp_path, records)
         with pytest.raises(ValueError, match="are they complete"):
             datasets.load("physionet2012", tmp_path)
 
 
-def test_physionet_2012_as_it_is(data_folder):
+def test_real_physionet_2012(data_folder):
     whole = datasets.load("physionet2012", data_folder)
     assert whole.X_train.shape == (3940, 44, 48)
     assert whole.X_test.shape == (3946, 44, 48)

@@ -1,4 +1,4 @@
-"""HAR, Epilepsy and Fault Diagnosis, on small files of exactly the published formats."""
+"""HAR, Epilepsy and Fault Diagnosis, with small files in the published formats."""
 
 import gzip
 import io
@@ -11,17 +11,17 @@ import pytest
 import torch
 
 from aleator.benchmark import datasets
-from tests.benchmark.test_datasets import expect, own_cache  # noqa: F401
+from tests.benchmark.helpers import expect_size
 
 
 class TestHAR:
     @pytest.fixture(autouse=True)
     def counts(self, monkeypatch):
-        expect(monkeypatch, "har", 12, 6, 6)
+        expect_size(monkeypatch, "har", 12, 6, 6)
 
     @pytest.fixture
     def files(self, random):
-        """As the publisher has them: one text file a signal, numbers in columns of 16."""
+        """Files as published: one text file per signal, numbers in columns of 16 characters."""
         made = {}
         for part, rows in (("train", 12), ("test", 6)):
             for kind in ("body_acc", "body_gyro", "total_acc"):
@@ -44,7 +44,7 @@ class TestHAR:
             for name, text in files.items():
                 archive.writestr(f"UCI HAR Dataset/{name}", text)
 
-    def test_folder_and_zip(self, files, tmp_path):
+    def test_folder_and_zip_agree(self, files, tmp_path):
         self.in_folder(files, tmp_path / "a")
         self.in_zip(files, tmp_path / "b")
         split = datasets.load("har", tmp_path / "a")
@@ -53,38 +53,38 @@ class TestHAR:
         np.testing.assert_allclose(split.X_test[:, 4], gyro_y, rtol=1e-6)
         assert split.y_train.tolist() == [1 + i % 6 for i in range(12)]
 
-    def test_an_incomplete_one_is_refused(self, files, tmp_path):
+    def test_missing_file_raises(self, files, tmp_path):
         del files["test/Inertial Signals/total_acc_z_test.txt"]
         self.in_folder(files, tmp_path)
-        with pytest.raises(FileNotFoundError, match="lacks test/Inertial Signals/total_acc_z_test"):
+        with pytest.raises(FileNotFoundError, match="Inertial Signals/total_acc_z_test"):
             datasets.load("har", tmp_path)
 
-    def test_a_truncated_one_is_refused(self, files, tmp_path):
+    def test_truncated_files_raise(self, files, tmp_path):
         self.in_zip(files, tmp_path)
         whole = (tmp_path / "UCI HAR Dataset.zip").read_bytes()
         (tmp_path / "UCI HAR Dataset.zip").write_bytes(whole[: len(whole) // 2])
-        with pytest.raises(ValueError, match=r"UCI HAR Dataset\.zip is cut short or altered"):
+        with pytest.raises(ValueError, match=r"UCI HAR Dataset\.zip is truncated or damaged"):
             datasets.load("har", tmp_path)
         files["train/y_train.txt"] = "1\n2\n3\n4\n5\n6\n"
         self.in_folder(files, tmp_path)
         with pytest.raises(ValueError, match="are they complete"):
             datasets.load("har", tmp_path)
 
-    def test_an_altered_one_is_refused(self, files, tmp_path):
+    def test_text_instead_of_numbers_raises(self, files, tmp_path):
         files["train/Inertial Signals/body_acc_x_train.txt"] = "one two three\n"
         self.in_folder(files, tmp_path)
-        with pytest.raises(ValueError, match=r"body_acc_x_train\.txt is cut short or altered"):
+        with pytest.raises(ValueError, match=r"body_acc_x_train\.txt is truncated or damaged"):
             datasets.load("har", tmp_path)
 
-    def test_a_damaged_packed_copy_is_refused(self, tmp_path, random):
+    def test_damaged_packed_copy_raises(self, tmp_path, random):
         packed = io.BytesIO()
         np.savez(packed, X_train=random.normal(size=(12, 9, 128)), y_train=np.arange(12))
         path = tmp_path / "uci_har_inertial.npz"
         path.write_bytes(packed.getvalue())
-        with pytest.raises(ValueError, match=r"inertial\.npz is cut short or altered: 'X_test"):
+        with pytest.raises(ValueError, match=r"inertial\.npz is truncated or damaged: 'X_test"):
             datasets.load("har", tmp_path)
         path.write_bytes(packed.getvalue()[:5000])
-        with pytest.raises(ValueError, match=r"inertial\.npz is cut short or altered"):
+        with pytest.raises(ValueError, match=r"inertial\.npz is truncated or damaged"):
             datasets.load("har", tmp_path)
 
 
@@ -97,8 +97,8 @@ class TestEpilepsy:
             lines.append(",".join([f"X21.V1.{row}", *map(str, values), str(1 + row % 5)]))
         return "\n".join(lines) + "\n"
 
-    def test_columns_are_scaled_and_seizures_told_from_the_rest(self, text, tmp_path, monkeypatch):
-        expect(monkeypatch, "epilepsy", 16, 4, 2)
+    def test_values_are_scaled_and_labels_are_binary(self, text, tmp_path, monkeypatch):
+        expect_size(monkeypatch, "epilepsy", 16, 4, 2)
         (tmp_path / "Epileptic Seizure Recognition.csv").write_text(text)
         split = datasets.load("epilepsy", tmp_path)
         both = np.concatenate([split.X_train, split.X_test])[:, 0]
@@ -106,11 +106,11 @@ class TestEpilepsy:
         assert both.max(0).tolist() == [1] * 178
         assert split.y_train.sum() + split.y_test.sum() == 4
 
-    def test_damaged_ones_are_refused(self, text, tmp_path, monkeypatch):
-        expect(monkeypatch, "epilepsy", 16, 4, 2)
+    def test_damaged_files_raise(self, text, tmp_path, monkeypatch):
+        expect_size(monkeypatch, "epilepsy", 16, 4, 2)
         path = tmp_path / "epileptic_seizure_data.csv.gz"
         path.write_bytes(gzip.compress(text.encode())[:-900])
-        with pytest.raises(ValueError, match=r"seizure_data\.csv\.gz is cut short or altered"):
+        with pytest.raises(ValueError, match=r"seizure_data\.csv\.gz is truncated or damaged"):
             datasets.load("epilepsy", tmp_path)
         path.write_bytes(gzip.compress(text.replace("Unnamed,", "", 1).encode()))
         with pytest.raises(ValueError, match="it has 179 columns"):
@@ -123,7 +123,7 @@ class TestEpilepsy:
 class TestFault:
     @pytest.fixture(autouse=True)
     def counts(self, monkeypatch):
-        expect(monkeypatch, "fault-b", 6, 3, 3, (1, 40))
+        expect_size(monkeypatch, "fault-b", 6, 3, 3, (1, 40))
 
     def write(self, folder, letter, random, change=lambda part: part):
         folder.mkdir(exist_ok=True)
@@ -135,7 +135,7 @@ class TestFault:
             torch.save(change(part), folder / f"{name}_{letter}.pt")
         return part
 
-    def test_a_domain(self, random, tmp_path):
+    def test_one_domain(self, random, tmp_path):
         self.write(tmp_path, "a", random)
         last = self.write(tmp_path, "b", random)
         split = datasets.load("fault-b", tmp_path)
@@ -144,38 +144,38 @@ class TestFault:
         assert split.y_train.tolist() == [0, 1, 2, 0, 1, 2]
 
     @pytest.mark.parametrize("shape", [(-1, 1, 40), (-1, 40, 1)])
-    def test_with_a_channel(self, shape, random, tmp_path):
+    def test_channel_axis_first_or_last(self, shape, random, tmp_path):
         def reshape(part):
             return part | {"samples": part["samples"].reshape(shape)}
 
         self.write(tmp_path / "FD", "b", random, reshape)
         assert datasets.load("fault-b", tmp_path).X_train.shape == (6, 1, 40)
 
-    def test_damaged_ones_are_refused(self, random, tmp_path):
+    def test_damaged_files_raise(self, random, tmp_path):
         self.write(tmp_path, "b", random)
         path = tmp_path / "test_b.pt"
         path.write_bytes(path.read_bytes()[:-700])
-        with pytest.raises(ValueError, match=r"test_b\.pt is cut short or altered"):
+        with pytest.raises(ValueError, match=r"test_b\.pt is truncated or damaged"):
             datasets.load("fault-b", tmp_path)
         path.unlink()
-        with pytest.raises(FileNotFoundError, match=r"no 'FD/test_b\.pt' or 'test_b\.pt'"):
+        with pytest.raises(FileNotFoundError, match=r"'FD/test_b\.pt' or 'test_b\.pt' not found"):
             datasets.load("fault-b", tmp_path)
 
-    def test_other_files_of_that_name_are_refused(self, random, tmp_path):
+    def test_other_files_of_the_same_name_raise(self, random, tmp_path):
         self.write(tmp_path, "b", random, lambda part: part["samples"])
-        with pytest.raises(ValueError, match=r"train_b\.pt .* no dictionary of 'samples'"):
+        with pytest.raises(ValueError, match=r"train_b\.pt .* a dictionary with 'samples'"):
             datasets.load("fault-b", tmp_path)
         self.write(tmp_path, "b", random, lambda part: {k: v[:2] for k, v in part.items()})
         with pytest.raises(ValueError, match="are they complete"):
             datasets.load("fault-b", tmp_path)
 
-    def test_a_pickle_that_would_run_something_is_refused(self, tmp_path):
+    def test_pickled_code_is_not_run(self, tmp_path):
         class Trap:
             def __reduce__(self):
                 return os.mkdir, (str(tmp_path / "sprung"),)
 
         for part in ("train", "test"):
             torch.save({"samples": Trap()}, tmp_path / f"{part}_b.pt", pickle_module=pickle)
-        with pytest.raises(ValueError, match=r"train_b\.pt is cut short or altered"):
+        with pytest.raises(ValueError, match=r"train_b\.pt is truncated or damaged"):
             datasets.load("fault-b", tmp_path)
         assert not (tmp_path / "sprung").exists()

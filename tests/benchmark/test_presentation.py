@@ -1,11 +1,11 @@
-"""Tables and figures, from lines."""
+"""Tables and figures made from result lines."""
 
 import pytest
 from scipy import stats
 
 from aleator.benchmark import paper, plots, presentation
+from aleator.benchmark.result_table import Table
 from aleator.benchmark.studies import STUDIES
-from aleator.benchmark.tables import Table
 
 
 def line(method, score, dataset="har", protocol="paper", scale=1.0, variant=None, **extra):
@@ -25,7 +25,7 @@ LINES = [line(method, score) for method, scores in SCORES.items() for score in s
 
 
 class TestTable:
-    def test_markdown(self):
+    def test_markdown_table(self):
         text = table_of(STUDIES["table1"], LINES).markdown()
         assert text.splitlines() == [
             "| method | HAR |",
@@ -40,53 +40,53 @@ class TestTable:
         p = stats.ttest_ind([94, 95, 93], [90, 91, 92], equal_var=False).pvalue
         assert round(p, 3) == 0.021
 
-    def test_latex(self):
+    def test_latex_table(self):
         text = table_of(STUDIES["table1"], LINES).latex()
         assert r"LFR & \textbf{94.0 $\pm$ 1.0} (93.1 $\pm$ 0.5) \\" in text
         assert text.startswith(r"\begin{tabular}{lc}")
         assert text.count(r"\\") == 4
 
-    def test_both_protocols_stand_side_by_side(self):
+    def test_each_protocol_has_a_column(self):
         lines = [line("lfr", 0.9), line("lfr", 0.5, protocol="standardised")]
         table = table_of(STUDIES["table1"], lines)
-        assert table.columns == ["HAR", "HAR, standardised"]
-        assert table.values["LFR", "HAR, standardised"] == [50.0]
-        assert ("LFR", "HAR, standardised") not in table.known
+        assert table.columns == ["HAR", "HAR, standardized"]
+        assert table.values["LFR", "HAR, standardized"] == [50.0]
+        assert ("LFR", "HAR, standardized") not in table.known
 
-    def test_the_shortest_time_is_the_best(self):
+    def test_lowest_time_is_the_best(self):
         table = Table("method", lower_is_better=True)
         table.add("slow", "s", 2.0)
         table.add("fast", "s", 1.0)
         assert table.ranked("s") == ["fast", "slow"]
         assert table.comparison("s").p_value is None
 
-    def test_version_1_of_kvasir_never_stands_beside_the_papers_figure(self):
+    def test_kvasir_version_1_is_not_compared_with_the_paper(self):
         lines = [line("lfr", 0.7, dataset="kvasir-v1"), line("lfr", 0.7, dataset="kvasir")]
         table = table_of(STUDIES["table1"], lines)
         assert table.known == {("LFR", "Kvasir"): (74.9, 0.6)}
 
-    def test_fine_tuning_has_its_own_figures(self):
+    def test_fine_tuning_is_compared_with_its_own_results(self):
         table = table_of(STUDIES["finetune"], [line("lfr", 0.9, protocol="finetuned")])
         assert table.known == {("LFR", "HAR"): (94.7, 1.4)}
 
-    def test_kappa_where_the_paper_has_it(self):
+    def test_kappa_is_shown_for_mimic3(self):
         table = table_of(STUDIES["table1"], [line("lfr", 0.8, dataset="mimic3")])
         assert table.values["LFR", "MIMIC-III"] == [40.0]
-        note = "MIMIC-III is judged by kappa, times 100, not by accuracy"
+        note = "The metric of MIMIC-III is kappa × 100, not accuracy"
         assert f"- {note}" in table.markdown()
-        assert "judged by" not in table_of(STUDIES["table1"], [line("lfr", 0.8)]).markdown()
+        assert "The metric of" not in table_of(STUDIES["table1"], [line("lfr", 0.8)]).markdown()
 
-    def test_pairs_of_domains(self):
+    def test_transfer_has_a_column_per_pair_of_domains(self):
         lines = [line("lfr", 0.9, dataset="fault-a", protocol="transfer to fault-c")]
         table = table_of(STUDIES["transfer"], lines, "Paper protocol")
         assert table.values == {("LFR", "A → C"): [90.0]}
         assert table.known == {("LFR", "A → C"): (81.63, None)}
         lines = [{**lines[0], "protocol": "transfer to fault-c, standardised"}]
-        table = table_of(STUDIES["transfer"], lines, "Standardised protocol")
+        table = table_of(STUDIES["transfer"], lines, "Standardized protocol")
         assert table.values == {("LFR", "A → C"): [90.0]}
         assert not table.known
 
-    def test_an_average_is_of_all_pairs(self):
+    def test_average_needs_all_pairs(self):
         lines = [
             line("lfr", 0.5 + k / 100, f"fault-{pair[0]}", f"transfer to fault-{pair[1]}")
             for k, pair in enumerate(paper.PAIRS)
@@ -103,7 +103,7 @@ class TestTable:
         assert table.rows == ["bbt", "infonce"]
         assert table.known["bbt", "Kvasir"] == (74.9, 0.6)
 
-    def test_several_methods_that_are_varied_have_a_table_each_data_set_and_protocol(self):
+    def test_varied_methods_have_a_table_per_data_set_and_protocol(self):
         lines = [
             line(method, 0.5, "theorem", protocol, variant=width)
             for method in ("lfr", "stab")
@@ -112,27 +112,27 @@ class TestTable:
         ]
         made = presentation.tables_of(STUDIES["embedding-dim"], lines)
         assert [head for head, _ in made] == [
-            "Theorem, paper protocol", "Theorem, standardised protocol"]  # fmt: skip
+            "Theorem, paper protocol", "Theorem, standardized protocol"]  # fmt: skip
         assert made[0][1].rows == ["STab", "LFR"]
         assert made[0][1].columns == ["16", "32"]
 
-    def test_a_quick_look_says_so_everywhere(self):
+    def test_shortened_runs_are_marked_in_tables(self):
         table = table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
         for text in (table.markdown(), table.latex()):
-            assert "A quick look: trained for 10 % of the recipes' epochs" in text
+            assert "Shortened runs: 10 % of the recipes' epochs" in text
         mixed = [line("lfr", 0.5, scale=0.1), line("lfr", 0.6, dataset="income")]
         table = table_of(STUDIES["table1"], mixed)
         assert table.columns == ["HAR (10 % of epochs)", "Income"]
-        assert "What is marked with a share of epochs is a quick look" in table.markdown()
+        assert "Columns marked with a percentage of epochs are shortened runs" in table.markdown()
 
-    def test_signs_that_mean_something_to_latex_are_escaped(self):
+    def test_special_characters_of_latex_are_escaped(self):
         table = table_of(STUDIES["table1"], [line("lfr", 0.5, scale=0.1)])
         assert r"HAR (10 \% of epochs)" in table.latex()
         pairs = [line("lfr", 0.9, dataset="fault-a", protocol="transfer to fault-c")]
         table = table_of(STUDIES["transfer"], pairs, "Paper protocol")
         assert r"method & A $\to$ C \\" in table.latex()
 
-    def test_fewer_runs_than_the_others_are_told(self):
+    def test_fewer_seeds_are_noted(self):
         lines = [line("lfr", 0.5), line("lfr", 0.6), line("dacl", 0.6), line("diet", 0.4)]
         note = "HAR: 1 instead of 2 runs of DIET, DACL"
         assert f"- {note}" in table_of(STUDIES["table1"], lines).markdown()
@@ -140,7 +140,7 @@ class TestTable:
 
 
 class TestFigures:
-    def test_each_data_set_has_one(self, tmp_path):
+    def test_each_data_set_has_a_figure(self, tmp_path):
         lines = [
             line("stab", 0.8 + k / 100, dataset, protocol, variant=str(k))
             for dataset in ("income", "theorem")
@@ -153,34 +153,34 @@ class TestFigures:
                                                "-theorem.svg", "-theorem.png")
         }  # fmt: skip
 
-    def test_curves_show_means_and_name_both_protocols(self):
+    def test_curves_show_means_of_both_protocols(self):
         values = {("LFR", "paper"): {"2": [1.0, 3.0], "4": [5.0]},
-                  ("LFR", "standardised"): {"4": [7.0]}}  # fmt: skip
+                  ("LFR", "standardized"): {"4": [7.0]}}  # fmt: skip
         axes = plots.curves(values, title="t", x_axis="x", y_axis="y", note="n").axes[0]
         first, second = (bars.lines[0] for bars in axes.containers)
         assert list(first.get_ydata()) == [2.0, 5.0]
         assert list(second.get_xdata()) == [1]
         assert [t.get_text() for t in axes.get_legend().get_texts()] == [
-            "LFR, paper", "LFR, standardised"]  # fmt: skip
+            "LFR, paper", "LFR, standardized"]  # fmt: skip
 
-    def test_lines_join_numbers_only(self):
+    def test_lines_connect_numeric_variants_only(self):
         values = {("LFR", "paper"): {"joint": [3.0], "1": [1.0], "2": [2.0]}}
         axes = plots.curves(values, title="t", x_axis="x", y_axis="y").axes[0]
         assert list(axes.lines[0].get_xdata()) == [1, 2]
         assert list(axes.containers[0].lines[0].get_xdata()) == [0, 1, 2]
 
-    def test_a_quick_look_is_told_on_the_figures_it_concerns(self, tmp_path):
+    def test_shortened_runs_are_marked_in_figures(self, tmp_path):
         lines = [
             line("lfr", 0.5, dataset, variant=width, scale=scale)
             for dataset, scale in (("theorem", 1.0), ("kvasir-v1", 0.25))
             for width in ("16", "32")
         ]
         presentation.write(STUDIES["embedding-dim"], lines, tmp_path, tmp_path)
-        told = {n: "quick look" in (tmp_path / f"embedding-dim-{n}.svg").read_text()
+        marked = {n: "Shortened runs" in (tmp_path / f"embedding-dim-{n}.svg").read_text()
                 for n in ("theorem", "kvasir-v1")}  # fmt: skip
-        assert told == {"theorem": False, "kvasir-v1": True}
+        assert marked == {"theorem": False, "kvasir-v1": True}
 
-    def test_seconds_are_bars(self, tmp_path):
+    def test_times_are_drawn_as_bars(self, tmp_path):
         here = {"protocol": "timed", "device": "cpu", "threads": 2}
         lines = [
             line("lfr", 0, **here, metrics={"seconds_per_epoch": 0.1}),
@@ -192,8 +192,8 @@ class TestFigures:
         assert (tmp_path / "efficiency-har.svg").exists()
 
 
-def test_the_papers_figures_are_complete():
-    """Transcribed tables have the shape of the paper's."""
+def test_results_of_the_paper_are_complete():
+    """The transcribed tables have as many entries as the paper's."""
     assert {name: len(cells) for name, cells in paper.ACCURACY.items()} == {
         "har": 10, "epilepsy": 10, "mimic3": 10, "income": 10, "theorem": 10, "hepmass": 9,
         "kvasir": 8, "cifar10": 8,

@@ -97,7 +97,7 @@ def test_built_in_views_can_be_adjusted():
     assert pair("table", options={"corruption": 0.3})[1].count == 3
     pytest.importorskip("kornia")
     assert pair("image", options={"blur_share": 0.0})[0].blur_share == 0
-    with pytest.raises(ValueError, match="view_options has 'blur', which is not an option.*tables"):
+    with pytest.raises(ValueError, match=r"view_options has 'blur', .*not an option.*tables"):
         pair("table", options={"blur": 1})
     with pytest.raises(ValueError, match="leave views at 'auto'"):
         pair("table", torch.neg, {"corruption": 0.3})
@@ -147,5 +147,5 @@ def test_wrong_views_are_explained(series):
         DIET(views="blurred").fit(series)
     with pytest.raises(ValueError, match=r"views='auto' uses none for series: set views='either'"):
         DIET(view_options={"segments": 3}).fit(series)
-    with pytest.raises(ValueError, match="view_options has 'blur', which is not an option.*series"):
+    with pytest.raises(ValueError, match=r"view_options has 'blur', .*not an option.*series"):
         DIET(views="either", view_options={"blur": 3}).fit(series)

@@ -23,7 +23,7 @@ from aleator.training.schedules import Schedule
 from aleator.training.steps import snapshot
 from aleator.training.trainer import Trainer
 from tests.small import TRAINED, small, small_lfr
-from tests.training.resuming import assert_same_fit, fit_and_save, fit_from
+from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
 
 CPU = torch.device("cpu")
 

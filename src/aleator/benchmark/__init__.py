@@ -1,1 +1,1 @@
-"""The paper's recipes: their data, their accuracy, their speed."""
+"""Benchmarks of the LFR paper: data sets, recipes, studies, result tables and speed."""

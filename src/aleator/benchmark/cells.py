@@ -1,4 +1,4 @@
-"""One cell of a benchmark: a recipe and a seed, trained once and judged under some protocols."""
+"""A cell of a benchmark: one recipe and one seed, trained once and evaluated by some protocols."""
 
 from __future__ import annotations
 
@@ -14,18 +14,28 @@ from aleator.benchmark import datasets, protocols
 from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import stamp
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
-from aleator.interruption import InterruptedTrainingWarning
+from aleator.exceptions import InterruptedTrainingWarning
 
 Key = tuple[Any, ...]
-_KEY = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")
+_KEY_FIELDS = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What to run and how to judge it.
+    """What to train and how to evaluate it.
 
-    `epochs_scale` below one is for a quick look, `small` for generated data of a few rows: every
-    line says so.
+    Parameters
+    ----------
+    recipe : Recipe
+        Data set, method and settings.
+    seed : int
+        Seed of the training and of the probes.
+    protocols : tuple of str
+        Evaluation protocols; each gives one result line.
+    epochs_scale : float, default=1.0
+        Fraction of the recipe's epochs, for a quick test. Stored in every result line.
+    small : bool, default=False
+        Use a small synthetic data set instead of files. Stored in every result line.
     """
 
     recipe: Recipe
@@ -35,62 +45,112 @@ class Cell:
     small: bool = False
 
     def key(self, protocol: str) -> Key:
-        """What tells this cell's finished line from all others."""
+        """Identify the result line of this cell under one protocol.
+
+        Parameters
+        ----------
+        protocol : str
+            One of the cell's protocols.
+
+        Returns
+        -------
+        key : tuple
+            Equal to `key_of` of the finished line.
+        """
         recipe = self.recipe
-        hashed = protocols.config_hash(recipe, protocol)
+        config_hash = protocols.config_hash(recipe, protocol)
         return (
-            recipe.dataset, recipe.method, hashed, self.seed, protocol, self.epochs_scale,
+            recipe.dataset, recipe.method, config_hash, self.seed, protocol, self.epochs_scale,
             self.small,
         )  # fmt: skip
 
     @property
     def keys(self) -> set[Key]:
-        """Those of all its lines."""
+        """The keys of all result lines of this cell."""
         return {self.key(protocol) for protocol in self.protocols}
 
     @property
     def cost(self) -> int:
-        """Samples seen in training, roughly: cells that take long are run first."""
-        known = self.recipe.parameters
-        if known.get("steps"):
-            return int(known["steps"] * known["batch_size"])
-        return int(known.get("epochs", 0)) * datasets.SOURCES[self.recipe.dataset].train
+        """Approximate number of samples seen in training, to run long cells first."""
+        parameters = self.recipe.parameters
+        if parameters.get("steps"):
+            return int(parameters["steps"] * parameters["batch_size"])
+        return int(parameters.get("epochs", 0)) * datasets.DATASETS[self.recipe.dataset].train
 
 
 def key_of(line: dict[str, Any]) -> Key:
-    """A result line's place among the cells' keys."""
-    return tuple(line.get(name) for name in _KEY)
+    """Return the key of a result line, comparable with `Cell.key`.
+
+    Parameters
+    ----------
+    line : dict
+        A line of a results file.
+
+    Returns
+    -------
+    key : tuple
+        Values of the identifying fields; None for a missing field.
+    """
+    return tuple(line.get(name) for name in _KEY_FIELDS)
 
 
 def merged(cells: Iterable[Cell], done: set[Key]) -> list[Cell]:
-    """The cells with what is not done yet; those that share a training become one."""
-    found: dict[Key, Cell] = {}
+    """Remove finished protocols and merge cells that share a training.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        Cells of one or several studies.
+    done : set of tuple
+        Keys of the finished result lines.
+
+    Returns
+    -------
+    todo : list of Cell
+        One cell per training, with the protocols that are still missing.
+    """
+    todo: dict[Key, Cell] = {}
     for cell in cells:
         missing = [p for p in cell.protocols if cell.key(p) not in done]
         if not missing:
             continue
-        training = cell.key(protocols.PAPER)  # however it is judged
-        known = found[training].protocols if training in found else ()
-        both = tuple(dict.fromkeys([*known, *missing]))
-        found[training] = replace(cell, protocols=both)
-    return list(found.values())
+        training = cell.key(protocols.PAPER)  # identifies the training, whatever the protocol
+        earlier = todo[training].protocols if training in todo else ()
+        todo[training] = replace(cell, protocols=tuple(dict.fromkeys([*earlier, *missing])))
+    return list(todo.values())
 
 
 def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
-    """Train once and judge under every protocol: one line each. What goes wrong becomes a line
-    that says so, and what does not depend on it goes on.
+    """Train a cell once and evaluate it under each of its protocols.
+
+    An exception becomes a line with an ``"error"`` field. If the training fails, all lines have it;
+    if a protocol fails, only its own line does.
+
+    Parameters
+    ----------
+    cell : Cell
+        What to run.
+    data : str or None
+        Folder of the data sets; None uses the environment variable ``ALEATOR_DATA``.
+    device : str
+        Device for training and probes.
+
+    Returns
+    -------
+    lines : list of dict
+        One result line per protocol.
     """
     try:
-        with _whole_trainings():
-            case, facts = _trained(cell, data, device)
+        with _complete_trainings_only():
+            case, training_fields = _train(cell, data, device)
     except Exception as error:
-        return [_failed(cell, protocol, error) for protocol in cell.protocols]
-    return [_judged(cell, protocol, case, facts) for protocol in cell.protocols]
+        return [_error_line(cell, protocol, error) for protocol in cell.protocols]
+    return [_evaluate(cell, protocol, case, training_fields) for protocol in cell.protocols]
 
 
 @contextmanager
-def _whole_trainings() -> Iterator[None]:
-    """Half a training must not pass for a whole one: Ctrl-C in a fit ends the benchmark."""
+def _complete_trainings_only() -> Iterator[None]:
+    """End the benchmark on Ctrl-C, so that no result comes from a partly trained model."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedTrainingWarning)
         try:
@@ -99,36 +159,38 @@ def _whole_trainings() -> Iterator[None]:
             raise KeyboardInterrupt from None
 
 
-def _judged(cell: Cell, protocol: str, case: Case, facts: dict[str, Any]) -> dict[str, Any]:
-    began = time.perf_counter()
+def _evaluate(
+    cell: Cell, protocol: str, case: Case, training_fields: dict[str, Any]
+) -> dict[str, Any]:
+    start = time.perf_counter()
     try:
-        with _whole_trainings():
-            metrics = protocols.judge(protocol, case)
+        with _complete_trainings_only():
+            metrics = protocols.evaluate(protocol, case)
     except Exception as error:
-        return _failed(cell, protocol, error)
+        return _error_line(cell, protocol, error)
     return {
-        **named(cell, protocol),
-        **facts,
+        **identity_fields(cell, protocol),
+        **training_fields,
         "metrics": {name: round(value, 5) for name, value in metrics.items()},
-        "probe_seconds": round(time.perf_counter() - began, 3),
+        "probe_seconds": round(time.perf_counter() - start, 3),
     }
 
 
-def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:
-    """A trained estimator, and what all its lines say."""
+def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:
+    """Return the fitted estimator as a case, and the fields that all its lines share."""
     recipe = cell.recipe.shortened(cell.epochs_scale)
     split, checksum = loaded(recipe.dataset, data, cell.small)
-    # Where labels are missing, only those who need none see all samples.
-    seen = split.labelled if recipe.method in CLASSIFIERS else split
+    # Samples without a label are only of use to methods that learn without labels.
+    training = split.labeled if recipe.method in CLASSIFIERS else split
     if protocols.TIMED in cell.protocols:
-        # A process's first fit also pays for libraries that set themselves up.
-        recipe.shortened(0).estimator(device, cell.seed).fit(seen.X_train, seen.y_train)
-    began = time.perf_counter()
-    estimator = recipe.estimator(device, cell.seed).fit(seen.X_train, seen.y_train)
-    seconds = time.perf_counter() - began
-    watched = [r for r in getattr(estimator, "history_", []) if "effective_rank" in r]
-    last: dict[str, Any] = watched[-1] if watched else {}
-    facts = {
+        # The first fit of a process also pays for the initialization of libraries.
+        recipe.shortened(0).estimator(device, cell.seed).fit(training.X_train, training.y_train)
+    start = time.perf_counter()
+    estimator = recipe.estimator(device, cell.seed).fit(training.X_train, training.y_train)
+    seconds = time.perf_counter() - start
+    history = [r for r in getattr(estimator, "history_", []) if "effective_rank" in r]
+    last: dict[str, Any] = history[-1] if history else {}
+    training_fields = {
         "dataset_sha256": checksum,
         **stamp(device),
         "epochs": recipe.parameters.get("epochs"),
@@ -137,24 +199,54 @@ def _trained(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str,
         "seconds": round(seconds, 3),
     }
     case = Case(
-        recipe, estimator, split.labelled, cell.seed, device, cell.epochs_scale,
-        read=lambda name: loaded(name, data, cell.small)[0].labelled,
+        recipe, estimator, split.labeled, cell.seed, device, cell.epochs_scale,
+        load=lambda name: loaded(name, data, cell.small)[0].labeled,
     )  # fmt: skip
-    return case, facts
+    return case, training_fields
 
 
-def _failed(cell: Cell, protocol: str, error: Exception) -> dict[str, Any]:
-    return {**named(cell, protocol), "error": f"{type(error).__name__}: {error}"}
+def _error_line(cell: Cell, protocol: str, error: Exception) -> dict[str, Any]:
+    return {**identity_fields(cell, protocol), "error": f"{type(error).__name__}: {error}"}
 
 
-def named(cell: Cell, protocol: str) -> dict[str, Any]:
-    """What a line says of its cell."""
-    key = dict(zip(_KEY, cell.key(protocol), strict=True))
+def identity_fields(cell: Cell, protocol: str) -> dict[str, Any]:
+    """Return the fields of a result line that identify its cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+    protocol : str
+        The protocol of the line.
+
+    Returns
+    -------
+    fields : dict
+        The fields of the key, and the name of the variant.
+    """
+    key = dict(zip(_KEY_FIELDS, cell.key(protocol), strict=True))
     return {**key, "variant": cell.recipe.variant}
 
 
 @cache
 def loaded(name: str, data: str | None, small: bool) -> tuple[datasets.Split, str]:
-    """A data set and its checksum; a process reads it once."""
+    """Load a data set once per process.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    data : str or None
+        Folder of the data sets; None uses the environment variable ``ALEATOR_DATA``.
+    small : bool
+        Make a small synthetic data set instead.
+
+    Returns
+    -------
+    split : Split
+        Training and test part.
+    checksum : str
+        SHA-256 of the values.
+    """
     split = datasets.small(name) if small else datasets.load(name, data)
     return split, split.sha256

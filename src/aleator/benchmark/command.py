@@ -1,4 +1,4 @@
-"""`aleator bench NAME …`: run studies and show them."""
+"""The command `aleator bench`: run studies, print and write their tables and figures."""
 
 from __future__ import annotations
 
@@ -8,127 +8,176 @@ from collections import Counter
 from pathlib import Path
 
 from aleator.benchmark import runner
-from aleator.benchmark.datasets import SOURCES, data_folder
+from aleator.benchmark.datasets import DATASETS, data_folder
 from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import METHODS
 from aleator.benchmark.studies import STUDIES, Study
 
-_PICTURE = "neighbours"
-_RUNS = "runs.jsonl"
+_NEIGHBORS = "neighbors"
+_RUNS_FILE = "runs.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `aleator bench`."""
-    parser.description = (
-        "Run benchmarks of the paper, print their tables and write them, with figures, to --out. "
-        "Every finished run is a JSON line in OUT/runs.jsonl and is never run again: an "
-        "interrupted benchmark goes on where it stopped, and benchmarks share what they can."
-    )
+    """Add the options of `aleator bench`.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser to extend.
+    """
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "benchmarks:\n" + "\n".join(
-        [f"  {study.name:<17}{study.title}" for study in STUDIES.values()]
-        + [f"  {_PICTURE:<17}Images that random projectors find alike", f"  {'all':<17}all of them"]
+    parser.description = (
+        "Run benchmarks of the LFR paper, print their tables, and write tables and figures to the\n"
+        "output folder. Every finished run is stored as a line of OUT/runs.jsonl and is not\n"
+        "repeated: an interrupted benchmark continues where it stopped, and benchmarks share runs."
     )
-    names = [*STUDIES, _PICTURE, "all"]
-    parser.add_argument("names", nargs="+", choices=names, metavar="NAME", help="see below")
+    titles = {study.name: study.title for study in STUDIES.values()}
+    titles[_NEIGHBORS] = "Nearest neighbors under pairs of random projectors"
+    titles["all"] = "All of the above"
+    parser.epilog = "benchmarks:\n" + "\n".join(
+        f"  {name:<17}{title}" for name, title in titles.items()
+    )
+    parser.add_argument(
+        "names", nargs="+", choices=list(titles), metavar="NAME",
+        help="one or more of the benchmarks listed below",
+    )  # fmt: skip
     parser.add_argument(
         "--datasets", nargs="+", metavar="NAME",
-        help="default: those of the benchmark whose files are in the data folder",
+        help="data sets to use (default: those of the benchmark that are in the data folder)",
     )  # fmt: skip
     parser.add_argument(
         "--methods", nargs="+", metavar="NAME", choices=list(METHODS),
-        help=f"default: those of the benchmark. Known: {', '.join(METHODS)}",
+        help=f"methods to run, out of {', '.join(METHODS)} (default: those of the benchmark)",
     )  # fmt: skip
     parser.add_argument(
         "--seeds", nargs="+", type=int, metavar="SEED",
-        help="default, as in the paper: 0 to 4 for tables, 0 to 2 for others",
+        help="random seeds (default, as in the paper: 0 to 4 for tabular data, 0 to 2 otherwise)",
     )  # fmt: skip
-    parser.add_argument("--data", help="folder of the data sets (default: $ALEATOR_DATA)")
-    parser.add_argument("--out", default="bench-results", help="folder of results (bench-results)")
-    parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")
-    parser.add_argument("--jobs", type=int, help="runs at a time (default: 1, or as joblib is set)")
     parser.add_argument(
-        "--epochs-scale", type=float, default=1.0, metavar="SHARE",
-        help="share of each recipe's epochs, for a quick look; every output says so",
+        "--data", metavar="FOLDER", help="folder of the data sets (default: $ALEATOR_DATA)"
+    )
+    parser.add_argument(
+        "--out", default="bench-results", metavar="FOLDER",
+        help="output folder (default: bench-results)",
+    )  # fmt: skip
+    parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default: auto)")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N",
+        help="number of runs in parallel (default: 1, or as configured in joblib)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--epochs-scale", type=float, default=1.0, metavar="FRACTION",
+        help="train for this fraction of the epochs of each recipe, for a quick test; tables and "
+        "figures are marked accordingly (default: 1)",
     )  # fmt: skip
     parser.add_argument(
         "--small", action="store_true",
-        help="generated data of a few rows instead of files, to try the program",
+        help="use small synthetic data sets instead of files, to test the program",
     )  # fmt: skip
     parser.add_argument(
-        "--tables-only", action="store_true", help="run nothing: tables of what is there"
-    )
+        "--tables-only", action="store_true",
+        help="run nothing; make tables and figures from the stored results",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run what was asked for; the exit status says whether all of it worked."""
+    """Run `aleator bench` with parsed options.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Options of the parser extended by `add_arguments`.
+
+    Returns
+    -------
+    status : int
+        0, or 1 if a run failed.
+    """
     if options.epochs_scale <= 0:
-        raise ValueError("--epochs-scale must be above zero")
-    names = [*STUDIES, _PICTURE] if "all" in options.names else options.names
-    studies = [STUDIES[name] for name in dict.fromkeys(names) if name != _PICTURE]
+        raise ValueError(f"--epochs-scale must be greater than 0, got {options.epochs_scale:g}")
+    names = [*STUDIES, _NEIGHBORS] if "all" in options.names else options.names
+    studies = [STUDIES[name] for name in dict.fromkeys(names) if name != _NEIGHBORS]
     out = Path(options.out)
     if options.tables_only:
-        known = runner.read_lines(out / _RUNS)
-        _show({study.name: studies_lines(study, known) for study in studies}, out)
-        if _PICTURE in names:
-            from aleator.benchmark import neighbours
+        stored = runner.read_lines(out / _RUNS_FILE)
+        _show({study.name: lines_of_study(study, stored) for study in studies}, out)
+        if _NEIGHBORS in names:
+            from aleator.benchmark import nearest_neighbors_figure
 
-            print(neighbours.table(known, out))
+            print(nearest_neighbors_figure.write_table(stored, out))
         return 0
     if options.epochs_scale != 1:
-        _say(f"a quick look: {100 * options.epochs_scale:g} % of the recipes' epochs")
+        _log(f"shortened runs: {100 * options.epochs_scale:g} % of the recipes' epochs")
     cells = {study.name: _cells(study, options) for study in studies}
     failed: list[runner.Line] = []
-    # Times are taken alone, one run after the other, once all else is done.
-    alone = [s for s in studies if TIMED in s.protocols]
-    for some, jobs in (([s for s in studies if s not in alone], options.jobs), (alone, 1)):
-        if todo := [cell for study in some for cell in cells[study.name]]:
+    # Timed runs come last, one at a time, so that nothing else competes for the machine.
+    timed = [study for study in studies if TIMED in study.protocols]
+    untimed = [study for study in studies if study not in timed]
+    for group, jobs in ((untimed, options.jobs), (timed, 1)):
+        if todo := [cell for study in group for cell in cells[study.name]]:
             failed += runner.run(
-                todo, out / _RUNS, data=options.data, device=options.device, jobs=jobs, say=_say
-            )
-    known = runner.read_lines(out / _RUNS)
-    _show({name: runner.lines_of(own, known) for name, own in cells.items()}, out)
-    if _PICTURE in names:
-        print(f"\n{_look(options, out)}")
+                todo, out / _RUNS_FILE,
+                data=options.data, device=options.device, jobs=jobs, log=_log,
+            )  # fmt: skip
+    stored = runner.read_lines(out / _RUNS_FILE)
+    _show({name: runner.lines_of(wanted, stored) for name, wanted in cells.items()}, out)
+    if _NEIGHBORS in names:
+        print(f"\n{_run_neighbors(options, out)}")
     if failed:
-        _say(f"\n{len(failed)} results are missing; the same command tries them again:")
+        _log(f"\n{len(failed)} results are missing; run the same command to try again:")
         reasons = Counter((line["dataset"], line["error"]) for line in failed)
         for (dataset, reason), count in reasons.items():
-            _say(f"  {dataset} ({count}): {reason}")
+            _log(f"  {dataset} ({count}): {reason}")
     return 1 if failed else 0
 
 
-def _show(lines: dict[str, list[runner.Line]], out: Path) -> None:
+def _show(lines_by_study: dict[str, list[runner.Line]], out: Path) -> None:
     from aleator.benchmark import presentation
 
-    for name, own in lines.items():
-        if own:
-            text = presentation.write(STUDIES[name], own, out / "tables", out / "figures")
+    for name, lines in lines_by_study.items():
+        if lines:
+            text = presentation.write(STUDIES[name], lines, out / "tables", out / "figures")
             print(f"\n{STUDIES[name].title} ({name})\n\n{text}")
         else:
-            _say(f"{name}: there are no results")
+            _log(f"{name}: no results")
 
 
-def studies_lines(study: Study, known: list[runner.Line]) -> list[runner.Line]:
-    """A study's lines among all that there are; on each data set, the fullest look at it.
+def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]:
+    """Return the lines of a study among stored results.
 
-    >>> studies_lines(STUDIES["loss"], [])
+    For each data set, only the fraction of epochs with the most lines is used.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    stored : list of dict
+        Result lines of any studies.
+
+    Returns
+    -------
+    lines : list of dict
+        The lines of the study.
+
+    Examples
+    --------
+    >>> lines_of_study(STUDIES["loss"], [])
     []
     """
-    done = [line for line in known if "error" not in line]
+    done = [line for line in stored if "error" not in line]
     seeds = sorted({line["seed"] for line in done})
-    chosen: list[runner.Line] = []
+    lines: list[runner.Line] = []
     for dataset in study.datasets:
-        looks = {(x["epochs_scale"], x["small"]) for x in done if x["dataset"] == dataset}
-        found = [
-            runner.lines_of(study.cells([dataset], None, seeds, *look), done)
-            for look in sorted(looks, reverse=True)
+        scales = {(x["epochs_scale"], x["small"]) for x in done if x["dataset"] == dataset}
+        candidates = [
+            runner.lines_of(study.cells([dataset], None, seeds, *scale), done)
+            for scale in sorted(scales, reverse=True)
         ]
-        fullest: list[runner.Line] = max(found, key=len, default=[])
-        # One variant alone is a run of another study, which this one shares.
-        if not study.vary or len({line["variant"] for line in fullest}) > 1:
-            chosen += fullest
-    return chosen
+        longest: list[runner.Line] = max(candidates, key=len, default=[])
+        # A single variant is a run of another study that happens to have the same settings.
+        if not study.vary or len({line["variant"] for line in longest}) > 1:
+            lines += longest
+    return lines
 
 
 def _cells(study: Study, options: argparse.Namespace) -> list[runner.Cell]:
@@ -138,34 +187,34 @@ def _cells(study: Study, options: argparse.Namespace) -> list[runner.Cell]:
     )  # fmt: skip
 
 
-def _datasets(usual: tuple[str, ...], options: argparse.Namespace) -> list[str]:
-    """What was asked for, else what is there of a study's own data sets."""
+def _datasets(default: tuple[str, ...], options: argparse.Namespace) -> list[str]:
+    """Return the data sets of the user, or those of the study whose files exist."""
     if options.datasets:
         return list(options.datasets)
     if options.small:
-        return list(usual)
+        return list(default)
     try:
         folder = data_folder(options.data)
     except ValueError as error:
-        raise ValueError(f"{error}, or try the program on generated data: --small") from None
-    found = []
-    for name in usual:
+        raise ValueError(f"{error}; --small uses synthetic data instead") from None
+    available = []
+    for name in default:
         try:
-            SOURCES[name].paths(folder)
-            found.append(name)
+            DATASETS[name].paths(folder)
+            available.append(name)
         except FileNotFoundError:
-            _say(f"{name} is left out: its files are not in {folder}")
-    return found
+            _log(f"{name} is skipped: its files are not in {folder}")
+    return available
 
 
-def _look(options: argparse.Namespace, out: Path) -> str:
-    from aleator.benchmark import neighbours
+def _run_neighbors(options: argparse.Namespace, out: Path) -> str:
+    from aleator.benchmark import nearest_neighbors_figure
 
-    return neighbours.run(
-        _datasets(("cifar10",), options), out, out / _RUNS,
+    return nearest_neighbors_figure.run(
+        _datasets(("cifar10",), options), out, out / _RUNS_FILE,
         data=options.data, small=options.small, seeds=options.seeds or [0], device=options.device,
     )  # fmt: skip
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

@@ -1,16 +1,16 @@
-"""Figures that the LFR paper prints, to set beside ours (Sui et al., ICLR 2024)."""
+"""Results reported in the LFR paper (Sui et al., ICLR 2024), for comparison with ours."""
 
 from __future__ import annotations
 
-Figures = dict[str, tuple[float, float | None]]
+# Mean and standard deviation by method or variant; None if the paper gives no deviation.
+Results = dict[str, tuple[float, float | None]]
 
-# What a data set is judged by, where it is not accuracy.
+# The metric of a data set, if it is not accuracy.
 METRIC = {"mimic3": "kappa", "physionet2012": "kappa"}
 
 # Tables 'Performance comparison' and 'Performance on CIFAR10': accuracy (MIMIC-III: Cohen's kappa)
-# in per cent, mean and standard deviation; None where the paper gives no deviation. Its Kvasir is
-# the second version.
-ACCURACY: dict[str, Figures] = {
+# in percent. The paper uses version 2 of Kvasir.
+ACCURACY: dict[str, Results] = {
     "har": {
         "logreg": (57.5, None),
         "supervised": (96.0, 0.6),
@@ -105,7 +105,7 @@ ACCURACY: dict[str, Figures] = {
 }
 
 # Table 'Performance comparison among the SSRL methods with finetuning'.
-FINETUNED: dict[str, Figures] = {
+FINETUNED: dict[str, Results] = {
     "har": {
         "autoencoder": (93.9, 1.3),
         "diet": (95.6, 0.5),
@@ -159,8 +159,8 @@ FINETUNED: dict[str, Figures] = {
     },
 }
 
-# Table 'Transfer learning experiments': pairs of domains in the paper's order. TS-TCC's figures are
-# those of a transformer encoder; the others have the CNN.
+# Table 'Transfer learning experiments': pairs of domains in the paper's order. The results of
+# TS-TCC are those of a transformer encoder; the others use the CNN.
 PAIRS = ("ab", "ac", "ad", "ba", "bc", "bd", "ca", "cb", "cd", "da", "db", "dc")
 TRANSFER: dict[str, tuple[float, ...]] = {
     "supervised": (42.96, 46.33, 46.99, 43.55, 70.53, 94.94, 48.50, 78.34, 74.34, 52.71, 99.05,
@@ -170,8 +170,8 @@ TRANSFER: dict[str, tuple[float, ...]] = {
     "lfr": (90.51, 81.63, 93.40, 75.99, 75.48, 88.64, 69.32, 80.54, 88.34, 78.92, 87.90, 75.26),
 }  # fmt: skip
 
-# Ablations that the paper prints as numbers, on Kvasir's second version: study to variant.
-ABLATIONS: dict[str, Figures] = {
+# Ablations that the paper reports as numbers, on version 2 of Kvasir, by study and variant.
+ABLATIONS: dict[str, Results] = {
     "selection-size": {
         "64": (74.1, 0.4),
         "128": (74.0, 0.4),
@@ -183,8 +183,25 @@ ABLATIONS: dict[str, Figures] = {
 
 
 def least_accuracy(dataset: str, method: str) -> float:
-    """What reproducing a cell asks for: two points or two deviations below it, whichever is less.
+    """Return the accuracy from which a result of the paper counts as reproduced.
 
+    It is two points or two of the paper's standard deviations below the paper's mean, whichever is
+    lower.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method.
+
+    Returns
+    -------
+    accuracy : float
+        In percent.
+
+    Examples
+    --------
     >>> least_accuracy("har", "lfr"), least_accuracy("har", "random")
     (91.1, 76.1)
     """

@@ -1,4 +1,4 @@
-"""Figures of results. Matplotlib is asked for when one is drawn."""
+"""Figures of results. Matplotlib is imported when a figure is drawn."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Dark enough on white, and told apart by the colour-blind (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D3B",
-            "#7F7F7F")  # fmt: skip
+# Readable on white and distinguishable by color-blind readers (Okabe and Ito).
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D3B",
+           "#7F7F7F")  # fmt: skip
 _MARKERS = "osD^vP*Xh"
 
 
@@ -29,71 +29,106 @@ def curves(
     y_axis: str,
     note: str = "",
 ) -> Figure:
-    """Mean and deviation over seeds, a curve for each method and protocol.
+    """Plot mean and standard deviation over seeds, one curve per method and protocol.
 
-    `values` maps method and protocol to variant to one value a seed. One method is drawn under all
-    protocols in one panel, the paper's with filled marks; several get a panel a protocol. Lines
-    join numbers only: between two names there is nothing.
+    One method is drawn under all protocols in one panel, the paper's protocol with filled markers.
+    Several methods get one panel per protocol. Lines connect numeric variants only.
 
-    >>> one = curves({("LFR", "paper"): {"2": [70.0, 71.0], "4": [72.0]}}, title="K",
-    ...              x_axis="K", y_axis="accuracy, %")
-    >>> [text.get_text() for text in one.axes[0].get_xticklabels()]
+    Parameters
+    ----------
+    values : mapping of (str, str) to mapping of str to sequence of float
+        Maps method and protocol to variant to one value per seed.
+    title : str
+        Title of the figure.
+    x_axis, y_axis : str
+        Labels of the axes.
+    note : str, default=""
+        Small text below the figure.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> figure = curves({("LFR", "paper"): {"2": [70.0, 71.0], "4": [72.0]}}, title="K",
+    ...                 x_axis="K", y_axis="accuracy, %")
+    >>> [text.get_text() for text in figure.axes[0].get_xticklabels()]
     ['2', '4']
     """
     variants = list(dict.fromkeys(v for curve in values.values() for v in curve))
     methods = list(dict.fromkeys(method for method, _ in values))
     protocols = list(dict.fromkeys(protocol for _, protocol in values))
     panels = [[p] for p in protocols] if len(methods) > 1 else [protocols]
-    figure, axes = _new(title, note, panels=len(panels))
+    figure, axes = _new_figure(title, note, panels=len(panels))
     for (method, protocol), curve in values.items():
-        at = methods.index(method)
+        number = methods.index(method)
         filled = protocol == PAPER or len(panels) > 1
-        colour = _COLOURS[at % len(_COLOURS)]
-        own = axes[next(k for k, panel in enumerate(panels) if protocol in panel)]
-        joined = [v for v in variants if v in curve and _is_number(v)]
-        own.plot(
-            [variants.index(v) for v in joined],
-            [fmean(curve[v]) for v in joined],
-            color=colour,
+        color = _COLORS[number % len(_COLORS)]
+        panel_axes = axes[next(k for k, panel in enumerate(panels) if protocol in panel)]
+        numeric = [v for v in variants if v in curve and _is_number(v)]
+        panel_axes.plot(
+            [variants.index(v) for v in numeric],
+            [fmean(curve[v]) for v in numeric],
+            color=color,
             linestyle="-" if filled else "--",
         )
-        named = [v for v in variants if v in curve]
-        own.errorbar(
-            [variants.index(v) for v in named],
-            [fmean(curve[v]) for v in named],
-            [_deviation(curve[v]) for v in named],
-            color=colour,
-            marker=_MARKERS[at % len(_MARKERS)],
+        present = [v for v in variants if v in curve]
+        panel_axes.errorbar(
+            [variants.index(v) for v in present],
+            [fmean(curve[v]) for v in present],
+            [_deviation(curve[v]) for v in present],
+            color=color,
+            marker=_MARKERS[number % len(_MARKERS)],
             linestyle="none",
             markerfacecolor=None if filled else "white",
             capsize=3,
             label=method if len(panels) > 1 else f"{method}, {protocol}",
         )
-    for panel, one in zip(panels, axes, strict=True):
+    for panel, panel_axes in zip(panels, axes, strict=True):
         if len(panels) > 1:
-            one.set_title(f"{panel[0]} protocol", fontsize="small")
-        one.set_xticks(range(len(variants)), [v.replace(", ", ",\n") for v in variants])
-        one.set_xlabel(x_axis)
-        one.grid(axis="y", color="#dddddd")
+            panel_axes.set_title(f"{panel[0]} protocol", fontsize="small")
+        panel_axes.set_xticks(range(len(variants)), [v.replace(", ", ",\n") for v in variants])
+        panel_axes.set_xlabel(x_axis)
+        panel_axes.grid(axis="y", color="#dddddd")
     axes[0].set_ylabel(y_axis)
     axes[-1].legend(fontsize="x-small", frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
 def bars(values: Mapping[str, Sequence[float]], *, title: str, axis: str, note: str = "") -> Figure:
-    """Lying bars, the shortest first, with the figure at each end.
+    """Plot horizontal bars in ascending order, each with its value.
 
-    >>> one = bars({"LFR": [2.0], "SimCLR": [1.0]}, title="HAR", axis="seconds")
-    >>> [text.get_text() for text in one.axes[0].get_yticklabels()]
+    Parameters
+    ----------
+    values : mapping of str to sequence of float
+        One value per seed for each bar; the bar shows the mean.
+    title : str
+        Title of the figure.
+    axis : str
+        Label of the horizontal axis.
+    note : str, default=""
+        Small text below the figure.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> figure = bars({"LFR": [2.0], "SimCLR": [1.0]}, title="HAR", axis="seconds")
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['SimCLR', 'LFR']
     """
-    figure, (axes,) = _new(title, note)
+    figure, (axes,) = _new_figure(title, note)
     names = sorted(values, key=lambda name: fmean(values[name]))
     means = [fmean(values[name]) for name in names]
     deviations = [_deviation(values[name]) for name in names]
     errors = deviations if any(deviations) else None
-    drawn = axes.barh(range(len(names)), means, xerr=errors, color=_COLOURS[0], capsize=3)
-    axes.bar_label(drawn, [f"{mean:.3g}" for mean in means], padding=6, fontsize="small")
+    container = axes.barh(range(len(names)), means, xerr=errors, color=_COLORS[0], capsize=3)
+    axes.bar_label(container, [f"{mean:.3g}" for mean in means], padding=6, fontsize="small")
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlim(0, 1.15 * max(m + d for m, d in zip(means, deviations, strict=True)) or 1)
@@ -101,47 +136,71 @@ def bars(values: Mapping[str, Sequence[float]], *, title: str, axis: str, note: 
     return figure
 
 
-def pictures(rows: Mapping[str, Sequence[np.ndarray]], *, title: str, note: str = "") -> Figure:
-    """Rows of small images (channels first, 0 to 1), each with its name in front.
+def image_grid(rows: Mapping[str, Sequence[np.ndarray]], *, title: str, note: str = "") -> Figure:
+    """Draw rows of small images with a label in front of each row.
 
-    >>> one = pictures({"diverse 1": [np.zeros((3, 4, 4))] * 6}, title="neighbours")
-    >>> len(one.axes)
+    Parameters
+    ----------
+    rows : mapping of str to sequence of ndarray of shape (3, height, width)
+        Images with values from 0 to 1, by label.
+    title : str
+        Title of the figure.
+    note : str, default=""
+        Small text below the figure.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> figure = image_grid({"diverse 1": [np.zeros((3, 4, 4))] * 6}, title="neighbors")
+    >>> len(figure.axes)
     6
     """
     width = max(len(images) for images in rows.values())
-    figure = _empty((1.1 * width + 1.2, 1.15 * len(rows) + 0.6), title, note)
+    figure = _empty_figure((1.1 * width + 1.2, 1.15 * len(rows) + 0.6), title, note)
     grid = figure.subplots(len(rows), width, squeeze=False)
     for axes, (name, images) in zip(grid, rows.items(), strict=True):
-        for at, image in enumerate(images):
-            axes[at].imshow(np.moveaxis(image, 0, -1).clip(0, 1))
-            axes[at].set(xticks=[], yticks=[])
+        for column, image in enumerate(images):
+            axes[column].imshow(np.moveaxis(image, 0, -1).clip(0, 1))
+            axes[column].set(xticks=[], yticks=[])
         axes[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize="small")
     return figure
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the same figure gives the same file."""
+    """Write a figure reproducibly: the same figure gives the same file.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : Path
+        Path of the file; its suffix determines the format.
+    """
     import matplotlib
 
-    # Dates and random names would make every file differ from the last.
+    # By default an SVG file contains the date and random identifiers.
     with matplotlib.rc_context({"svg.hashsalt": "aleator"}):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-def _new(title: str, note: str, panels: int = 1) -> tuple[Figure, list[Axes]]:
-    figure = _empty((7.5 if panels == 1 else 4.5 * panels, 4), title, note)
+def _new_figure(title: str, note: str, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    figure = _empty_figure((7.5 if panels == 1 else 4.5 * panels, 4), title, note)
     axes = list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
-    for one in axes:
-        one.spines[["top", "right"]].set_visible(False)
+    for panel_axes in axes:
+        panel_axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
-def _empty(size: tuple[float, float], title: str, note: str) -> Figure:
+def _empty_figure(size: tuple[float, float], title: str, note: str) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "figures are drawn with matplotlib: pip install 'aleator[bench]'"
+            "figures need matplotlib; install it with pip install 'aleator[bench]'"
         ) from error
     figure = Figure(figsize=size, layout="constrained")
     figure.suptitle(title, fontsize="medium")

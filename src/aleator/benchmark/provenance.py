@@ -1,4 +1,4 @@
-"""What ran, and on what: for the lines that results are made of."""
+"""The fields of a result line that describe the program and the machine."""
 
 from __future__ import annotations
 
@@ -11,26 +11,47 @@ import aleator
 
 
 def commit() -> str:
-    """The revision that ran; a copy without its history is told by ALEATOR_COMMIT.
+    """Return the git revision of the running program.
 
+    The environment variable ``ALEATOR_COMMIT`` takes precedence, for copies without history.
+
+    Returns
+    -------
+    commit : str
+        Abbreviated hash, with ``-dirty`` if there are uncommitted changes, or ``"unknown"``.
+
+    Examples
+    --------
     >>> len(commit()) > 0
     True
     """
-    if named := os.environ.get("ALEATOR_COMMIT"):
-        return named
-    here = Path(__file__).parent
+    if revision := os.environ.get("ALEATOR_COMMIT"):
+        return revision
+    folder = Path(__file__).parent
     try:
         command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
         return subprocess.run(
-            command, cwd=here, capture_output=True, text=True, check=True
+            command, cwd=folder, capture_output=True, text=True, check=True
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
 
 def stamp(device: str) -> dict[str, Any]:
-    """What every line of results says of the program and the machine.
+    """Return the fields that every result line has about program and machine.
 
+    Parameters
+    ----------
+    device : str
+        Device as given by the user.
+
+    Returns
+    -------
+    fields : dict
+        Version, commit, name of the device and number of CPU threads.
+
+    Examples
+    --------
     >>> sorted(stamp("cpu"))
     ['commit', 'device', 'threads', 'version']
     """
@@ -45,8 +66,20 @@ def stamp(device: str) -> dict[str, Any]:
 
 
 def device_name(choice: str) -> str:
-    """The GPU's own name, or the kind of device.
+    """Return the model name of the GPU, or the type of any other device.
 
+    Parameters
+    ----------
+    choice : str
+        Device as given by the user, for example ``"auto"``.
+
+    Returns
+    -------
+    name : str
+        Name of the device.
+
+    Examples
+    --------
     >>> device_name("cpu")
     'cpu'
     """

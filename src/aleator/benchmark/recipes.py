@@ -1,18 +1,18 @@
-"""Recipes: a method's settings for a data set, one YAML each: configs/DATASET/METHOD.yaml."""
+"""Recipes: the settings of a method for a data set, read from configs/DATASET/METHOD.yaml."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from aleator.atomic_io import json_digest
 
 _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
 
 
-# The names that recipes and results use, and the estimators they stand for; in the order of tables.
+# Names used in recipes and results, and the estimators they stand for, in the order of tables.
 METHODS = {
     "logreg": "LogReg",
     "supervised": "Supervised",
@@ -20,6 +20,7 @@ METHODS = {
     "autoencoder": "Autoencoder",
     "diet": "DIET",
     "simsiam": "SimSiam",
+    "byol": "BYOL",
     "simclr": "SimCLR",
     "scarf": "SCARF",
     "stab": "STab",
@@ -28,21 +29,34 @@ METHODS = {
     "lfr": "LFR",
 }
 
-# What says how long something is trained.
+# Parameters that determine the length of a training.
 _LENGTHS = ("epochs", "steps", "warmup_epochs")
 
-# These learn from labels, and are judged by their own predictions.
+# Methods that learn from labels; they are evaluated by their own predictions.
 CLASSIFIERS = ("logreg", "supervised")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to train on what, and how to judge it.
+    """The settings of a method for a data set, and the probe that evaluates it.
 
-    `parameters` are arguments of the estimator, `probe` names the classifier and its settings (or
-    "own", where the estimator is a classifier), `origin` says where the figures come from. A
-    supervised recipe also says in `finetuning` how a trained encoder is tuned with labels: its own
-    parameters apply, but for those named there. `variant` names what a study changed.
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    method : str
+        A key of `METHODS`.
+    origin : str
+        Where the settings come from.
+    parameters : dict
+        Arguments of the estimator.
+    probe : dict
+        The kind of classifier on the embedding and its settings; the kind is ``"own"`` if the
+        estimator is a classifier itself.
+    finetuning : dict
+        For supervised recipes: parameters that are different when a trained encoder is fine-tuned.
+    variant : str or None, default=None
+        Name of what a study changed.
     """
 
     dataset: str
@@ -55,7 +69,7 @@ class Recipe:
 
     @property
     def config_hash(self) -> str:
-        """Changes whenever anything that can change a result does."""
+        """Hash of everything that can change a result."""
         return hash_of(
             {
                 "dataset": self.dataset,
@@ -66,18 +80,44 @@ class Recipe:
         )
 
     def varied(self, variant: str, **changes: Any) -> Recipe:
-        """The same recipe with some parameters changed, under a name that says so.
+        """Return a copy with some parameters changed.
 
+        Parameters
+        ----------
+        variant : str
+            Name of the variant.
+        **changes : object
+            The changed parameters.
+
+        Returns
+        -------
+        recipe : Recipe
+            The copy.
+
+        Examples
+        --------
         >>> read("income").varied("K = 2", n_projectors=2).variant
         'K = 2'
         """
         return replace(self, variant=variant, parameters={**self.parameters, **changes})
 
     def shortened(self, scale: float) -> Recipe:
-        """The same recipe with a share of its epochs (or steps), at least one, for a quick look.
+        """Return a copy with a fraction of the epochs (or steps), at least one.
 
-        Probes on frozen embeddings cost little and are trained in full.
+        Probes on frozen embeddings take little time and are not shortened.
 
+        Parameters
+        ----------
+        scale : float
+            The fraction.
+
+        Returns
+        -------
+        recipe : Recipe
+            The copy.
+
+        Examples
+        --------
         >>> read("income").shortened(0.1).parameters["epochs"]
         10
         """
@@ -93,21 +133,48 @@ class Recipe:
         )
 
     def estimator(self, device: str, seed: int) -> Any:
-        """The estimator this recipe describes."""
-        from aleator import estimators
+        """Create the estimator of this recipe.
+
+        Parameters
+        ----------
+        device : str
+            Device for training.
+        seed : int
+            The estimator's `random_state`.
+
+        Returns
+        -------
+        estimator : estimator object
+            Not fitted, without a progress bar.
+        """
+        from aleator import methods
 
         settings = settings_on(device, self.parameters)
-        made = getattr(estimators, METHODS[self.method])(
+        estimator = getattr(methods, METHODS[self.method])(
             **settings, device=device, random_state=seed
         )
-        if "progress" in made.get_params():
-            made.set_params(progress=False)
-        return made
+        if "progress" in estimator.get_params():
+            estimator.set_params(progress=False)
+        return estimator
 
 
 def settings_on(device: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as a device wants them: a recipe's half precision is meant for GPUs.
+    """Adapt parameters to a device: the half precision of recipes is for GPUs only.
 
+    Parameters
+    ----------
+    device : str
+        Device for training.
+    parameters : dict
+        Parameters of a recipe.
+
+    Returns
+    -------
+    parameters : dict
+        The parameters to use.
+
+    Examples
+    --------
     >>> settings_on("cpu", {"epochs": 3, "precision": "bf16"})
     {'epochs': 3, 'precision': '32'}
     """
@@ -119,22 +186,41 @@ def settings_on(device: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def hash_of(content: dict[str, Any]) -> str:
-    """A short name for settings.
+    """Hash settings, independently of the order of keys.
 
+    Parameters
+    ----------
+    content : dict
+        A JSON value.
+
+    Returns
+    -------
+    digest : str
+        16 hexadecimal digits.
+
+    Examples
+    --------
     >>> hash_of({"a": 1, "b": 2}) == hash_of({"b": 2, "a": 1})
     True
     """
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    return json_digest(content)[:16]
 
 
 def config_folder() -> Path:
-    """Where the recipes are: beside this file when installed, else in the repository."""
+    """Return the folder of the recipes: in the installed package, else in the repository."""
     return _INSTALLED if _INSTALLED.is_dir() else _IN_THE_REPOSITORY
 
 
 def names() -> list[tuple[str, str]]:
-    """All recipes: data set and method.
+    """List all recipes.
 
+    Returns
+    -------
+    names : list of tuple
+        Pairs of data set and method.
+
+    Examples
+    --------
     >>> ("income", "lfr") in names()
     True
     """
@@ -142,32 +228,65 @@ def names() -> list[tuple[str, str]]:
 
 
 def methods_for(dataset: str) -> list[str]:
-    """The methods that have a recipe for a data set, in the order of tables.
+    """List the methods that have a recipe for a data set.
 
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+
+    Returns
+    -------
+    methods : list of str
+        In the order of tables.
+
+    Examples
+    --------
     >>> methods_for("theorem")[-1]
     'lfr'
     """
-    known = [method for at, method in names() if at == dataset]
+    known = [method for name, method in names() if name == dataset]
     return [method for method in METHODS if method in known]
 
 
 def read(dataset: str, method: str = "lfr") -> Recipe:
     """Read a recipe.
 
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    method : str, default="lfr"
+        A key of `METHODS`.
+
+    Returns
+    -------
+    recipe : Recipe
+        The recipe.
+
+    Raises
+    ------
+    ValueError
+        If there is no such recipe.
+
+    Examples
+    --------
     >>> read("income").parameters["n_projectors"]
     6
     """
     try:
         import yaml
     except ImportError as error:
-        raise ImportError("recipes are YAML files: pip install 'aleator[bench]'") from error
+        raise ImportError(
+            "recipes are YAML files; install PyYAML with pip install 'aleator[bench]'"
+        ) from error
     path = config_folder() / dataset / f"{method}.yaml"
     if not path.exists():
-        known = sorted({at for at, _ in names()})
+        known = sorted({name for name, _ in names()})
         if dataset not in known:
-            raise ValueError(f"there is no recipe {dataset!r}; known: {', '.join(known)}")
+            raise ValueError(f"no recipe for data set {dataset!r}; known: {', '.join(known)}")
         raise ValueError(
-            f"there is no recipe of {method!r} for {dataset}; known: "
+            f"no recipe for method {method!r} on data set {dataset!r}; known methods: "
             f"{', '.join(methods_for(dataset))}"
         )
     return Recipe(**yaml.safe_load(path.read_text(encoding="utf-8")))

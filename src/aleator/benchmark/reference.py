@@ -1,37 +1,48 @@
-"""Algorithm 1 of the LFR paper written out as it stands, to measure the engine against.
+"""Algorithm 1 of the LFR paper as a plain PyTorch loop, to compare the trainer with.
 
-A `DataLoader`, a loop over the K projectors and predictors in every step, projectors run anew for
-every batch, `loss.backward()` through the whole model in both phases, and one of torch's optimizers
-as it comes for the encoder and one for the predictors. Only the networks and the selection are
-shared with the engine. Nobody should train with this.
+A `DataLoader`, a loop over the K projectors and predictors in every step, projectors evaluated for
+every batch, `loss.backward()` through the whole model in both phases, and a standard PyTorch
+optimizer each for the encoder and the predictors. Only the networks and the selection of projectors
+are shared with the estimator. It exists for comparison and is slow.
 """
 
 from __future__ import annotations
 
+import copy
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Sampler, TensorDataset
 
-from aleator.estimators import LFR
-from aleator.inputs import Door
-from aleator.networks.registry import (
-    build_encoder,
-    build_predictor,
-    build_projector,
-    predictor_choice,
-)
-from aleator.networks.shapes import flat_width
-from aleator.projectors import draw, select
+from aleator.diversity import default_n_candidates
+from aleator.inputs import InputAdapter, read
+from aleator.methods import LFR
+from aleator.modalities import Modality, infer_modality
+from aleator.modalities.choices import build_encoder, build_predictor, build_projector
+from aleator.networks.shapes import output_width
+from aleator.projectors import Candidates, select
+
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class ReferenceRun:
-    """What a literal run gave."""
+    """Result of the reference program.
+
+    Parameters
+    ----------
+    encoder : torch.nn.Module
+        The trained encoder.
+    encoder_losses, predictor_losses : list of float
+        Mean loss of every pass over the data.
+    seconds : list of float
+        Seconds per epoch.
+    """
 
     encoder: nn.Module
     encoder_losses: list[float]
@@ -39,53 +50,53 @@ class ReferenceRun:
     seconds: list[float]
 
 
-def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> ReferenceRun:
-    """Run Algorithm 1 with an estimator's settings (alternating training, BBT, constant rates)."""
-    door, columns = Door.opened_by(X, settings.modality, settings.preprocessing)
+def train_literally(
+    settings: LFR, X: np.ndarray, device: torch.device, sample_order: np.ndarray | None = None
+) -> ReferenceRun:
+    """Run Algorithm 1 with the settings of an estimator.
+
+    Training is alternating, with the BBT loss and constant learning rates, whatever the settings of
+    the estimator.
+
+    Parameters
+    ----------
+    settings : LFR
+        The estimator whose parameters are used; it is not fitted.
+    X : ndarray of shape (n_samples, ...)
+        Training data.
+    device : torch.device
+        Device for training.
+    sample_order : ndarray of shape (n_passes, n_samples) or None, default=None
+        The order of samples in every pass over the data, as for ``LFR.fit``; None shuffles.
+
+    Returns
+    -------
+    run : ReferenceRun
+        The trained encoder, losses and seconds.
+    """
+    data = read(X)
+    modality = infer_modality(settings.modality, data.shape)
+    adapter = InputAdapter(modality.layout).fit(data, settings.preprocessing)
+    rows, shape = adapter.adapt(data).materialize(), adapter.shape
     torch.manual_seed(settings.random_state)
+    order = None if sample_order is None else _FixedOrder(sample_order)
     loader = DataLoader(
-        TensorDataset(torch.from_numpy(columns)), batch_size=settings.batch_size, shuffle=True
+        TensorDataset(torch.from_numpy(rows)),
+        batch_size=settings.batch_size,
+        shuffle=order is None,
+        sampler=order,
     )
-    kind, shape = door.modality.name, door.shape
-    rate = settings._rate(kind)
-    encoder = build_encoder(settings.encoder, kind, shape, settings.embedding_dim)
-    dim = flat_width(encoder, shape)
-    candidates = draw(
-        lambda: build_projector(settings.projector, kind, shape, dim, None),
-        settings.n_candidates or 10 * settings.n_projectors,
-        settings.projector_init,
-        settings.weight_dropout,
-    )
-    (first_batch,) = next(iter(loader))
-    projectors = select(candidates, first_batch, settings.n_projectors, given=False).projectors
-    predictors = nn.ModuleList(
-        build_predictor(
-            predictor_choice(settings.predictor, kind, None),
-            dim,
-            dim,
-            settings.predictor_layers,
-            settings.predictor_hidden,
-        )
-        for _ in projectors
-    )
+    encoder = build_encoder(modality, settings.encoder, shape, settings.embedding_dim)
+    projectors = _projectors(settings, encoder, modality, shape, loader)
+    predictors = _predictors(settings, encoder, modality, shape, len(projectors))
+    if order is not None:
+        order.passes = 0  # the selection of projectors may have read a batch
     encoder.to(device)
     predictors.to(device)
     for projector in projectors:
         projector.to(device)
-
-    def optimizer(module: nn.Module) -> torch.optim.Optimizer:
-        if settings.optimizer == "sgd":
-            return torch.optim.SGD(
-                module.parameters(), rate, momentum=settings.momentum,
-                weight_decay=settings.weight_decay,
-            )  # fmt: skip
-        kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.optimizer]
-        return kind(
-            module.parameters(), rate, betas=settings.betas,
-            weight_decay=settings.weight_decay,
-        )  # fmt: skip
-
-    encoder_optimizer, predictor_optimizer = optimizer(encoder), optimizer(predictors)
+    encoder_optimizer = _optimizer(settings, encoder, modality)
+    predictor_optimizer = _optimizer(settings, predictors, modality)
 
     def one_pass(update: torch.optim.Optimizer) -> float:
         losses = []
@@ -105,23 +116,94 @@ def train_literally(settings: LFR, X: np.ndarray, device: torch.device) -> Refer
             losses.append(loss.item())
         return sum(losses) / len(losses)
 
+    given_epochs = settings.predictor_epochs
+    predictor_epochs = modality.predictor_epochs if given_epochs is None else given_epochs
     run = ReferenceRun(encoder, [], [], [])
     for _ in range(settings.epochs):
-        began = time.perf_counter()
+        start = time.perf_counter()
         encoder.train()
         predictors.train()
         run.encoder_losses.append(one_pass(encoder_optimizer))
         encoder.eval()
-        for _ in range(settings._predictor_passes(kind)):
+        for _ in range(predictor_epochs):
             run.predictor_losses.append(one_pass(predictor_optimizer))
-        run.seconds.append(time.perf_counter() - began)
+        run.seconds.append(time.perf_counter() - start)
     encoder.eval()
     return run
 
 
+class _FixedOrder(Sampler[int]):
+    """Follow one given row of indices per pass over the data."""
+
+    def __init__(self, orders: np.ndarray) -> None:
+        self._orders = orders
+        self.passes = 0
+
+    def __len__(self) -> int:
+        return self._orders.shape[1]
+
+    def __iter__(self) -> Iterator[int]:
+        self.passes += 1
+        return iter(self._orders[self.passes - 1].tolist())
+
+
+def _projectors(
+    settings: LFR, encoder: nn.Module, modality: Modality, shape: Shape, loader: DataLoader
+) -> list[nn.Module]:
+    """Copy the given projectors, or draw candidates and select among them on the first batch."""
+    if settings.projectors is not None:
+        return [copy.deepcopy(projector).eval() for projector in settings.projectors]
+    width = output_width(encoder, shape)
+    encoder_name = modality.encoder_name(settings.encoder, shape)
+    candidates = Candidates.drawn(
+        lambda: build_projector(modality, settings.projector, shape, width, encoder_name),
+        settings.random_state,
+        settings.n_candidates or default_n_candidates(settings.n_projectors),
+        init=settings.projector_init,
+        weight_dropout=settings.weight_dropout,
+    )
+    (first_batch,) = next(iter(loader))
+    return select(candidates, first_batch, settings.n_projectors).projectors
+
+
+def _predictors(
+    settings: LFR, encoder: nn.Module, modality: Modality, shape: Shape, count: int
+) -> nn.ModuleList:
+    """Copy the given predictors, or build them."""
+    if settings.predictors is not None:
+        return nn.ModuleList(copy.deepcopy(predictor) for predictor in settings.predictors)
+    width = output_width(encoder, shape)
+    return nn.ModuleList(
+        build_predictor(
+            modality,
+            settings.predictor,
+            (width, width),
+            modality.encoder_name(settings.encoder, shape),
+            layers=settings.predictor_layers,
+            hidden=settings.predictor_hidden,
+        )
+        for _ in range(count)
+    )
+
+
+def _optimizer(settings: LFR, module: nn.Module, modality: Modality) -> torch.optim.Optimizer:
+    given = settings.learning_rate
+    learning_rate = modality.learning_rate if given is None else given
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD(
+            module.parameters(), learning_rate, momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
+        )  # fmt: skip
+    optimizer = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[settings.optimizer]
+    return optimizer(
+        module.parameters(), learning_rate, betas=settings.betas,
+        weight_decay=settings.weight_decay,
+    )  # fmt: skip
+
+
 def _bbt(prediction: Tensor, target: Tensor, weight: float) -> Tensor:
-    """Equation 5, term by term."""
+    """Equation 5 of the paper, term by term."""
     cosine = F.normalize(target, dim=1) @ F.normalize(prediction, dim=1).T
-    own = torch.diagonal(cosine)
-    others = cosine - torch.diag(own)
-    return ((1 - own) ** 2).sum() + weight * (others**2).sum()
+    diagonal = torch.diagonal(cosine)
+    off_diagonal = cosine - torch.diag(diagonal)
+    return ((1 - diagonal) ** 2).sum() + weight * (off_diagonal**2).sum()

@@ -1,14 +1,14 @@
-"""Runs cells, some at a time, and writes a line for each; what is finished is never run again."""
+"""Run cells, several in parallel if wanted, and store one line per result."""
 
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from aleator.atomic_io import append_lines
 from aleator.benchmark import cells
 from aleator.benchmark.cells import Cell, key_of, merged
 from aleator.benchmark.protocols import TIMED
@@ -18,8 +18,20 @@ Line = dict[str, Any]
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The lines of a results file; one that an interruption cut short is left out, with a warning.
+    """Read a results file.
 
+    Parameters
+    ----------
+    path : Path
+        A file of JSON lines; it may be missing. Truncated lines are skipped with a warning.
+
+    Returns
+    -------
+    lines : list of dict
+        The lines.
+
+    Examples
+    --------
     >>> read_lines(Path("nowhere.jsonl"))
     []
     """
@@ -30,20 +42,33 @@ def read_lines(path: Path) -> list[Line]:
         try:
             lines.append(json.loads(text))
         except json.JSONDecodeError:
-            warnings.warn(f"{path}, line {number} is cut short and ignored", stacklevel=2)
+            warnings.warn(f"{path}, line {number} is truncated and ignored", stacklevel=2)
     return lines
 
 
 def lines_of(wanted: Iterable[Cell], lines: Iterable[Line]) -> list[Line]:
-    """The finished lines of some cells, each with the cell's own name for its variant; the last
-    where there are several, as of one timing on two devices.
+    """Return the finished lines of some cells.
 
+    Parameters
+    ----------
+    wanted : iterable of Cell
+        The cells.
+    lines : iterable of dict
+        Result lines. Of several lines of the same cell and protocol the last one is used.
+
+    Returns
+    -------
+    lines : list of dict
+        Lines without errors, each with the cell's own name of its variant.
+
+    Examples
+    --------
     >>> lines_of([], [{"dataset": "har"}])
     []
     """
-    found = {key_of(line): line for line in lines if "error" not in line}
+    by_key = {key_of(line): line for line in lines if "error" not in line}
     variants = {key: cell.recipe.variant for cell in wanted for key in sorted(cell.keys, key=str)}
-    return [{**found[key], "variant": variant} for key, variant in variants.items() if key in found]
+    return [{**by_key[key], "variant": name} for key, name in variants.items() if key in by_key]
 
 
 def run(
@@ -53,56 +78,73 @@ def run(
     data: str | None = None,
     device: str = "auto",
     jobs: int | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    log: Callable[[str], None] = lambda text: None,
 ) -> list[Line]:
-    """Run what is unfinished and append its lines to `out`; returns the lines of what failed.
+    """Run the unfinished cells and append their lines to a results file.
 
-    `jobs` cells run at a time, through joblib; None leaves it to joblib, so that inside
-    `joblib.parallel_config(backend="dask")` or `"ray"` a cluster does the work.
+    Parameters
+    ----------
+    wanted : sequence of Cell
+        The cells. What is already in `out` is not run again.
+    out : Path
+        The results file.
+    data : str or None, default=None
+        Folder of the data sets; None uses the environment variable ``ALEATOR_DATA``.
+    device : str, default="auto"
+        Device for training and probes.
+    jobs : int or None, default=None
+        Number of cells that run in parallel, through joblib. None leaves it to joblib, so that
+        within ``joblib.parallel_config(backend="dask")`` or ``"ray"`` a cluster does the work.
+    log : callable, default: no output
+        Called with a line of text on progress.
+
+    Returns
+    -------
+    failed : list of dict
+        The lines of the runs that failed.
     """
     from joblib import Parallel, delayed
 
-    done = {key_of(line) for line in read_lines(out) if _stands(line, device)}
+    done = {key_of(line) for line in read_lines(out) if _is_reusable(line, device)}
     todo = sorted(merged(wanted, done), key=lambda cell: -cell.cost)
-    lines = len(set().union(*(cell.keys for cell in wanted)))
-    left = sum(len(cell.protocols) for cell in todo)
-    say(f"{lines} results, {lines - left} there already, {left} to come from {len(todo)} runs")
+    total = len(set().union(*(cell.keys for cell in wanted)))
+    missing = sum(len(cell.protocols) for cell in todo)
+    log(f"{total} results: {total - missing} stored, {missing} missing ({len(todo)} runs)")
     tasks = (delayed(cells.run)(cell, data, device) for cell in todo)
     failed = []
-    made = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-    for count, lines_made in enumerate(made, start=1):
-        append(out, lines_made)
-        for line in lines_made:
-            say(f"[{count}/{len(todo)}] {_spoken(line)}")
-        failed += [line for line in lines_made if "error" in line]
+    finished = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+    for count, lines in enumerate(finished, start=1):
+        append(out, lines)
+        for line in lines:
+            log(f"[{count}/{len(todo)}] {_format(line)}")
+        failed += [line for line in lines if "error" in line]
     return failed
 
 
-def _stands(line: Line, device: str) -> bool:
-    """Whether a line makes another run needless; seconds are good for their own device only."""
+def _is_reusable(line: Line, device: str) -> bool:
+    """Return whether a line makes a run unnecessary; timings hold for one device only."""
     if "error" in line:
         return False
     return line["protocol"] != TIMED or line["device"] == device_name(device)
 
 
-def append(out: Path, lines: Sequence[Line]) -> None:
-    """Add lines to a results file, so that they are on the disk before anything else happens."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with open(out, "a+b") as file:
-        # A line cut short by an interruption must not swallow the next one.
-        if file.tell():
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":
-                file.write(b"\n")
-        file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
-        file.flush()
-        os.fsync(file.fileno())
+def append(out: Path, lines: Iterable[Line]) -> None:
+    """Append lines to a results file and wait until they are on disk.
+
+    Parameters
+    ----------
+    out : Path
+        The results file.
+    lines : iterable of dict
+        Result lines.
+    """
+    append_lines(out, (json.dumps(line) for line in lines))
 
 
-def _spoken(line: Line) -> str:
+def _format(line: Line) -> str:
     variant = f", {line['variant']}" if line["variant"] else ""
-    where = f"{line['dataset']} {line['method']}{variant}, seed {line['seed']}, {line['protocol']}"
+    cell = f"{line['dataset']} {line['method']}{variant}, seed {line['seed']}, {line['protocol']}"
     if "error" in line:
-        return f"{where}: failed, {line['error']}"
+        return f"{cell}: failed, {line['error']}"
     name, value = next(iter(line["metrics"].items()))
-    return f"{where}: {name.replace('_', ' ')} {value:.4f}"
+    return f"{cell}: {name.replace('_', ' ')} {value:.4f}"

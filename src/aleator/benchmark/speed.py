@@ -1,9 +1,10 @@
-"""How long does a recipe take?  python -m aleator.benchmark.speed income --method lfr --device cuda
+"""Measure the training time of a recipe.
 
-Prints one JSON line. `seconds_total` is a cold fit: drawing and selecting projectors, moving data,
-capturing graphs, training. `seconds_per_encoder_pass` is what an epoch spends on training the
-encoder: all of it, but for LFR, whose heads have passes of their own. `--reference` times LFR's
-Algorithm 1 written out literally instead.
+For example ``python -m aleator.benchmark.speed income --method lfr --device cuda`` prints one JSON
+line. `seconds_total` is the time of the first fit in the process: drawing and selecting projectors,
+moving data, capturing graphs and training. `seconds_per_encoder_pass` is the part of an
+epoch that trains the encoder: all of it, except for LFR, which trains its predictors in separate
+passes. ``--reference`` times Algorithm 1 of the LFR paper as a plain PyTorch loop instead.
 """
 
 from __future__ import annotations
@@ -31,8 +32,30 @@ def measure(
     reference: bool = False,
     data: str | None = None,
 ) -> dict[str, Any]:
-    """Time one cold fit of a recipe.
+    """Time one fit of a recipe.
 
+    Parameters
+    ----------
+    name : str
+        Data set of the recipe.
+    device : str
+        Device for training.
+    method : str, default="lfr"
+        Method of the recipe.
+    epochs : int or None, default=None
+        Number of epochs; None uses the recipe's.
+    reference : bool, default=False
+        Time the plain PyTorch loop of `aleator.benchmark.reference` instead.
+    data : str or None, default=None
+        Folder of the data sets; None uses random data of the same shape.
+
+    Returns
+    -------
+    line : dict
+        The line to print.
+
+    Examples
+    --------
     >>> line = measure("theorem", "cpu", epochs=1)
     >>> line["epochs"], line["reference"], line["seconds_total"] > 0
     (1, False, True)
@@ -43,30 +66,30 @@ def measure(
 
     recipe = recipes.read(name, method)
     if reference and method != "lfr":
-        raise ValueError("only LFR has a literal reference to be timed")
+        raise ValueError(f"a reference program exists for method 'lfr' only, not for {method!r}")
     split = datasets.load(name, data) if data else datasets.generated(name)
     estimator = recipe.estimator(device, seed=0)
     if epochs is not None:
         estimator.set_params(epochs=epochs)
-    place = resolve_device(device)
-    began = time.perf_counter()
+    resolved = resolve_device(device)
+    start = time.perf_counter()
     if reference:
         from aleator.benchmark.reference import train_literally
 
-        encoder_seconds = seconds = train_literally(estimator, split.X_train, place).seconds
+        encoder_seconds = seconds = train_literally(estimator, split.X_train, resolved).seconds
     else:
         estimator.fit(split.X_train, split.y_train)
         seconds = by_epoch(estimator.history_)
         encoder_seconds = by_epoch([r for r in estimator.history_ if "effective_rank" in r])
-    total = time.perf_counter() - began
-    if place.type == "cuda":
+    total = time.perf_counter() - start
+    if resolved.type == "cuda":
         peak, machine = torch.cuda.max_memory_allocated(), torch.cuda.get_device_name()
     else:
         peak, machine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, _processor()
     return {
         "recipe": name,
         "method": recipe.method,
-        "device": place.type,
+        "device": resolved.type,
         "reference": reference,
         "epochs": estimator.epochs,
         "seconds_total": round(total, 3),
@@ -91,21 +114,36 @@ def _processor() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run from the command line."""
+    """Run from the command line.
+
+    Parameters
+    ----------
+    arguments : list of str or None, default=None
+        Command-line arguments; None uses those of the process.
+
+    Returns
+    -------
+    status : int
+        Exit status.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m aleator.benchmark.speed",
-        description="Time a cold fit of one of the paper's recipes and print one JSON line.",
+        description="Time one fit of a recipe of the LFR paper and print one JSON line.",
     )
-    parser.add_argument("recipe", choices=RECIPES, help="which recipe to time")
+    parser.add_argument("recipe", choices=RECIPES, help="data set of the recipe")
     parser.add_argument(
-        "--method", default="lfr", choices=list(recipes.METHODS), help="default: lfr"
+        "--method", default="lfr", choices=list(recipes.METHODS), help="method (default: lfr)"
     )
-    parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default)")
-    parser.add_argument("--epochs", type=int, help="fewer epochs than the recipe's")
+    parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default: auto)")
+    parser.add_argument("--epochs", type=int, help="number of epochs (default: the recipe's)")
     parser.add_argument(
-        "--reference", action="store_true", help="time LFR's Algorithm 1 written out instead"
-    )
-    parser.add_argument("--data", help="folder of real data; without it, data are generated")
+        "--reference", action="store_true",
+        help="time Algorithm 1 of the LFR paper as a plain PyTorch loop instead",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", metavar="FOLDER",
+        help="folder of the data sets (default: random data of the same shape)",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     if options.epochs is not None and options.epochs < 1:
         parser.error("--epochs must be at least 1")

@@ -1,7 +1,7 @@
-"""The paper's tables, ablations and figures: what each runs, and what it shows.
+"""The paper's tables, ablations and figures: what each of them runs.
 
-A study is a set of cells: recipes (perhaps varied), seeds and protocols. Its presentation is made
-from the lines of those cells, in `presentation.py`.
+A study is a set of cells: recipes (or variants of them), seeds and protocols. Module `presentation`
+makes its tables and figures from the result lines of those cells.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from aleator.benchmark import recipes
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.datasets import SOURCES, domains
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDISED, TIMED, transfer_to
+from aleator.benchmark.datasets import DATASETS, domains
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED, transfer_to
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
 
 Vary = Callable[[Recipe], list[Recipe]]
@@ -23,28 +23,55 @@ Vary = Callable[[Recipe], list[Recipe]]
 class Study:
     """One benchmark of `aleator bench`.
 
-    `datasets` and `methods` are what runs unless the user asks for others; no methods: all that
-    have a recipe. `vary` makes the variants of a recipe. `axis` names what is varied.
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    title : str
+        Heading of its tables and figures.
+    datasets : tuple of str
+        Default data sets.
+    protocols : tuple of str, default=(PAPER, STANDARDIZED)
+        Evaluation protocols.
+    methods : tuple of str, default=()
+        Default methods; empty for all that have a recipe.
+    vary : callable or None, default=None
+        Makes the variants of a recipe.
+    axis : str or None, default=None
+        Name of what is varied.
     """
 
     name: str
     title: str
     datasets: tuple[str, ...]
-    protocols: tuple[str, ...] = (PAPER, STANDARDISED)
+    protocols: tuple[str, ...] = (PAPER, STANDARDIZED)
     methods: tuple[str, ...] = ()
     vary: Vary | None = None
     axis: str | None = None
 
     def methods_on(self, dataset: str, wanted: Sequence[str] | None) -> list[str]:
-        """The methods to run on a data set, in the order of tables."""
+        """List the methods to run on a data set.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        wanted : sequence of str or None
+            Methods of the user; None uses the default.
+
+        Returns
+        -------
+        methods : list of str
+            Those that have a recipe and fit the study, in the order of tables.
+        """
         known = recipes.methods_for(dataset)
         if not known:
-            recipes.read(dataset)  # says which data sets have recipes
-        usual = self.methods or known
-        chosen = usual if wanted is None else wanted
-        # What a study varies, and epochs to be timed, only its own methods have.
-        bound = self.vary is not None or TIMED in self.protocols
-        return [m for m in known if m in chosen and (m in usual or not bound)]
+            recipes.read(dataset)  # raises an error that lists the data sets with recipes
+        default = self.methods or known
+        chosen = default if wanted is None else wanted
+        # Only the study's own methods have the parameter that it varies, or epochs to be timed.
+        restricted = self.vary is not None or TIMED in self.protocols
+        return [m for m in known if m in chosen and (m in default or not restricted)]
 
     def cells(
         self,
@@ -54,8 +81,28 @@ class Study:
         epochs_scale: float = 1.0,
         small: bool = False,
     ) -> list[Cell]:
-        """All that has to be run.
+        """List everything that has to be run.
 
+        Parameters
+        ----------
+        datasets : iterable of str or None, default=None
+            Data sets; None uses the study's.
+        methods : sequence of str or None, default=None
+            Methods; None uses the study's.
+        seeds : sequence of int or None, default=None
+            Seeds; None uses as many as the paper.
+        epochs_scale : float, default=1.0
+            Fraction of the epochs of each recipe.
+        small : bool, default=False
+            Use small synthetic data sets.
+
+        Returns
+        -------
+        cells : list of Cell
+            The cells.
+
+        Examples
+        --------
         >>> STUDIES["stab-dropout"].cells(["theorem"], seeds=[0])[0].recipe.variant
         '0.1'
         """
@@ -72,34 +119,52 @@ class Study:
         return cells
 
     def _protocols_of(self, recipe: Recipe) -> tuple[str, ...]:
-        probed = recipe.method not in CLASSIFIERS
+        has_probe = recipe.method not in CLASSIFIERS
         if self.name == "transfer":
             others = [n for n in domains(recipe.dataset.rpartition("-")[0]) if n != recipe.dataset]
-            variants = (False, True) if probed else (False,)
-            return tuple(transfer_to(n, standardised=v) for v in variants for n in others)
-        if not probed and TIMED not in self.protocols:
+            variants = (False, True) if has_probe else (False,)
+            return tuple(transfer_to(n, standardized=v) for v in variants for n in others)
+        if not has_probe and TIMED not in self.protocols:
             return (PAPER,)
         return self.protocols
 
 
 def default_seeds(dataset: str) -> list[int]:
-    """As many runs as the paper makes: 5 on tables, 3 on others.
+    """List as many seeds as the paper uses: 5 for tabular data, 3 otherwise.
 
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+
+    Returns
+    -------
+    seeds : list of int
+        The seeds.
+
+    Examples
+    --------
     >>> default_seeds("income"), default_seeds("har")
     ([0, 1, 2, 3, 4], [0, 1, 2])
     """
-    return list(range(5 if len(SOURCES[dataset].shape) == 1 else 3))
+    return list(range(5 if len(DATASETS[dataset].shape) == 1 else 3))
 
 
 def _each(axis: str, values: Iterable[Any]) -> Vary:
-    """One parameter, set to each of some values."""
+    """Set one parameter to each of some values."""
     return lambda recipe: [recipe.varied(str(value), **{axis: value}) for value in values]
 
 
+def _default_candidates(recipe: Recipe) -> int:
+    from aleator.diversity import default_n_candidates  # here, because it imports torch
+
+    return default_n_candidates(recipe.parameters["n_projectors"])
+
+
 def _projectors(recipe: Recipe) -> list[Recipe]:
-    """K projectors of as many candidates for each as the recipe draws."""
-    known = recipe.parameters
-    ratio = (known.get("n_candidates") or 10 * known["n_projectors"]) // known["n_projectors"]
+    """Vary K, with the same number of candidates per projector as the recipe."""
+    kept, drawn = recipe.parameters["n_projectors"], recipe.parameters.get("n_candidates")
+    ratio = (drawn or _default_candidates(recipe)) // kept
     return [recipe.varied(str(k), n_projectors=k, n_candidates=ratio * k) for k in (2, 4, 6, 8)]
 
 
@@ -117,8 +182,8 @@ def _embedding_dim(recipe: Recipe) -> list[Recipe]:
 
 
 def _selection_size(recipe: Recipe) -> list[Recipe]:
-    """Ten candidates for each projector: without candidates to spare there is no selection."""
-    candidates = 10 * recipe.parameters["n_projectors"]
+    """Vary the rows used by the selection, with enough candidates to select from."""
+    candidates = _default_candidates(recipe)
     return [
         recipe.varied(str(rows), selection_size=rows, n_candidates=candidates)
         for rows in (64, 128, 256, 512)
@@ -126,14 +191,14 @@ def _selection_size(recipe: Recipe) -> list[Recipe]:
 
 
 def _diversity(recipe: Recipe) -> list[Recipe]:
-    """Diverse or plain initialisation, with and without selection."""
-    kept = recipe.parameters["n_projectors"]
+    """Vary the initialization of projectors, with and without selection."""
+    kept, drawn = recipe.parameters["n_projectors"], _default_candidates(recipe)
     plain = {"projector_init": "default", "weight_dropout": 0.0}
     diverse = {"projector_init": "beta", "weight_dropout": 0.4}
     return [
-        recipe.varied(f"{words}, {how}", **start, n_candidates=candidates)
-        for words, start in (("plain", plain), ("beta + dropout", diverse))
-        for how, candidates in (("no selection", kept), ("selection", 10 * kept))
+        recipe.varied(f"{name}, {selection}", **parameters, n_candidates=candidates)
+        for name, parameters in (("plain", plain), ("beta + dropout", diverse))
+        for selection, candidates in (("no selection", kept), ("selection", drawn))
     ]
 
 
@@ -146,51 +211,51 @@ _KVASIR = ("kvasir-v1",)
 STUDIES = {
     study.name: study
     for study in (
-        Study("table1", "Every method on every data set", _TABLE1),
+        Study("table1", "All methods on all data sets", _TABLE1),
         Study(
-            "finetune", "The whole encoder trained further, with labels", (*_TABLE1, "cifar10"),
+            "finetune", "Fine-tuning of the whole encoder with labels", (*_TABLE1, "cifar10"),
             (FINETUNED,), ("supervised", "random", *_TRAINED),
         ),
         Study(
-            "transfer", "Trained on one domain, judged on another", _FAULT, (),
+            "transfer", "Transfer from one domain to another", _FAULT, (),
             ("supervised", "random", "tstcc", "lfr"),
         ),
-        Study("cifar10", "Natural images", ("cifar10",)),
+        Study("cifar10", "All methods on CIFAR-10", ("cifar10",)),
         Study(
-            "projectors", "How many random projectors", _KVASIR, methods=("lfr",),
+            "projectors", "Number of random projectors", _KVASIR, methods=("lfr",),
             vary=_projectors, axis="random projectors K",
         ),
         Study(
-            "batch-size", "Rows in a batch", _KVASIR, methods=("lfr",),
+            "batch-size", "Batch size", _KVASIR, methods=("lfr",),
             vary=_each("batch_size", (64, 128, 256, 512)), axis="batch size",
         ),
         Study(
-            "predictor-epochs", "Predictor passes between encoder passes, or joint training",
+            "predictor-epochs", "Predictor epochs per encoder epoch, or joint training",
             _KVASIR, methods=("lfr",), vary=_predictor_epochs, axis="predictor epochs",
         ),
         Study(
-            "embedding-dim", "Width of the embedding", (*_KVASIR, "theorem"), methods=_TRAINED,
+            "embedding-dim", "Embedding dimension", (*_KVASIR, "theorem"), methods=_TRAINED,
             vary=_embedding_dim, axis="embedding dimension",
         ),
         Study(
-            "selection-size", "Rows that the selection of projectors looks at", _KVASIR,
-            methods=("lfr",), vary=_selection_size, axis="rows looked at",
+            "selection-size", "Number of samples used to select projectors", _KVASIR,
+            methods=("lfr",), vary=_selection_size, axis="samples",
         ),
         Study(
-            "loss", "Divergence between prediction and projection", _KVASIR, methods=("lfr",),
+            "loss", "Loss between prediction and projection", _KVASIR, methods=("lfr",),
             vary=_each("loss", ("bbt", "infonce", "cosine", "mse")), axis="loss",
         ),
         Study(
-            "diversity", "Diverse projectors: initialisation and selection", _KVASIR,
+            "diversity", "Diversity of projectors: initialization and selection", _KVASIR,
             methods=("lfr",), vary=_diversity, axis="projectors",
         ),
         Study(
-            "stab-dropout", "STab's drop rate", ("income", "theorem"), methods=("stab",),
+            "stab-dropout", "Drop rate of STab", ("income", "theorem"), methods=("stab",),
             vary=_each("drop_rate", (0.1, 0.2, 0.4, 0.6, 0.8)), axis="drop rate",
         ),
         Study(
-            "efficiency", "Seconds of training", ("har", "epilepsy", "income", "theorem", *_KVASIR),
-            (TIMED,), ("supervised", *_TRAINED),
+            "efficiency", "Training time in seconds",
+            ("har", "epilepsy", "income", "theorem", *_KVASIR), (TIMED,), ("supervised", *_TRAINED),
         ),
     )
 }  # fmt: skip

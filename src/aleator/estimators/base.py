@@ -56,9 +56,9 @@ def estimator(cls: _Class) -> _Class:
     >>> Scaled(factor=3.0).get_params()["factor"]
     3.0
     """
-    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
     made.__doc__ = complete_docstring(cls.__doc__ or "", field_defaults(made))
-    return made  # type: ignore[return-value]
+    return made
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. None is 256 for tables; the flattened width of the CNN for series, or
-    2048 if that exceeds 4096; 64 for a TCN; 2048 for images.
+    Width of the embedding. None is 256 for tables; the flattened width of the CNN for series (at
+    most 1024 for long series, whose CNN is pooled); 64 for a TCN; 2048 for images.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim). Names are "auto" and "mlp"; for series "cnn", "cnn-pooled" (width

@@ -160,8 +160,7 @@ class PredictorSpec(NetworkSpec):
 
     def check(self, estimator: Any) -> None:
         """Check the parameters of an "mlp" predictor."""
-        check_int("predictor_layers", estimator.predictor_layers, minimum=1)
-        check_int("predictor_hidden", estimator.predictor_hidden, minimum=1)
+        _check_predictor(estimator)
 
     def build(self, estimator: Any, context: NetworkContext) -> nn.Module:
         """Build the predictor."""
@@ -169,10 +168,14 @@ class PredictorSpec(NetworkSpec):
         return _build_predictor(estimator, context, (width, width))
 
 
-class PredictorsSpec(PredictorSpec):
+class PredictorsSpec(NetworkSpec):
     """LFR's predictors, one per projector, chosen by `predictor…` or passed as `predictors`."""
 
     parameters = ("predictor", "predictors")
+
+    def check(self, estimator: Any) -> None:
+        """Check the parameters of "mlp" predictors."""
+        _check_predictor(estimator)
 
     def build(self, estimator: Any, context: NetworkContext) -> list[nn.Module]:
         """Build the predictors."""
@@ -205,7 +208,7 @@ class ProjectorsSpec(NetworkSpec):
 
 
 def encoder_name(estimator: Any, context: NetworkContext) -> str | None:
-    """Registered name of an estimator's encoder; None for a module or a factory."""
+    """Return the registered name of an estimator's encoder; None for a module or a factory."""
     if not isinstance(estimator.encoder, str):
         return None
     return context.modality.encoder_name(estimator.encoder, context.input_shape)
@@ -224,6 +227,11 @@ def check_modules(name: str, modules: Any) -> None:
 def copy_modules(modules: Any) -> list[nn.Module]:
     """Copy modules of the user, which are never changed."""
     return [copy.deepcopy(module).float() for module in modules]
+
+
+def _check_predictor(estimator: Any) -> None:
+    check_int("predictor_layers", estimator.predictor_layers, minimum=1)
+    check_int("predictor_hidden", estimator.predictor_hidden, minimum=1)
 
 
 def _build_predictor(estimator: Any, context: NetworkContext, dims: tuple[int, int]) -> nn.Module:

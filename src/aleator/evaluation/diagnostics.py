@@ -146,7 +146,7 @@ class Diagnosis:
 
     Printing it shows a table.
 
-    Attributes
+    Parameters
     ----------
     n_samples : int
         Number of samples.

@@ -65,5 +65,5 @@ class ArrayLayout:
         )
 
     def describe_size(self, axis: str) -> str:
-        """What the positions along an axis are called in messages."""
+        """Return what the positions along an axis are called in messages."""
         return self.sizes.get(axis, axis)

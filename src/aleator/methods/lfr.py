@@ -301,7 +301,7 @@ class LFR(TrainedLearner):
         return TrainingSpec(method, fitted_attributes)
 
     def _counts(self) -> tuple[int, int]:
-        """Number of projectors kept and of candidates."""
+        """Return the number of projectors kept and of candidates."""
         kept, drawn = self.n_projectors, self.n_candidates
         if self.projectors is not None:
             given = len(self.projectors)

@@ -33,7 +33,7 @@ def _make_views(source: Source, options: Mapping[str, Any]) -> ViewPair:
 
 
 def _default_encoder(input_shape: Sequence[int]) -> str:
-    """The paper's CNN; for long series its pooled variant, whose size does not grow with time."""
+    """Choose the paper's CNN; for long series its pooled variant, whose size is bounded."""
     wide = cnn1d.flat_embedding_width(input_shape[1]) > cnn1d.WIDEST_FLAT_EMBEDDING
     return "cnn-pooled" if wide else "cnn"
 

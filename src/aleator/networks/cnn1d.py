@@ -16,7 +16,7 @@ _PROJECTOR_CHANNELS = (16, 32)
 # of the same width would not fit in memory, so it is reduced.
 WIDEST_FLAT_EMBEDDING = 4096
 _REDUCED_EMBEDDING = 2048
-_POOLED_STEPS = _REDUCED_EMBEDDING // _ENCODER_CHANNELS[-1]
+_POOLED_STEPS = 8
 
 
 class AsImages(nn.Module):
@@ -42,7 +42,7 @@ def _block(in_channels: int, out_channels: int, *, norm: bool) -> list[nn.Module
 
 
 def block_lengths(length: int, blocks: int = 3) -> list[int]:
-    """Number of time steps before the first block and after each.
+    """Return the number of time steps before the first block and after each.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def cnn_encoder(
         Width of the embedding; a linear layer is added if it is not the flattened width. None is
         the flattened width up to 4096, and 2048 above.
     pooled : bool, default=False
-        Average time to at most 16 steps before flattening, so that the width does not grow with
+        Average time to at most 8 steps before flattening, so that the width does not grow with
         the length of the series.
 
     Returns
@@ -111,7 +111,7 @@ def cnn_encoder(
     >>> output_width(cnn_encoder((9, 128)), (9, 128))
     2304
     >>> output_width(cnn_encoder((1, 5000), pooled=True), (1, 5000))
-    2048
+    1024
     """
     first, second, third = _ENCODER_CHANNELS
     layers = [

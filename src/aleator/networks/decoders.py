@@ -84,7 +84,7 @@ class TCNDecoder(nn.Module):
 def resnet_decoder(
     embedding_dim: int, output_shape: Sequence[int], *, stem: str = "auto"
 ) -> nn.Module:
-    """The stages of ResNet-18 in reverse: 512, 256, 128 and 64 channels, doubling the size.
+    """Build the stages of ResNet-18 in reverse: 512, 256, 128 and 64 channels.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from torch import nn
 def mlp(
     input_shape: Sequence[int], output_dim: int, *, layers: int, hidden: int = 256
 ) -> nn.Module:
-    """A ReLU network of linear layers.
+    """Build a ReLU network of linear layers.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) ->
 def mlp_predictor(
     input_dim: int, output_dim: int, *, layers: int = 2, hidden: int = 256
 ) -> nn.Module:
-    """A predictor of linear layers with batch normalization between them.
+    """Build a predictor of linear layers with batch normalization between them.
 
     Parameters
     ----------

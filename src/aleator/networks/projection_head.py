@@ -29,7 +29,7 @@ class HeadShape:
 
 
 def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
-    """A ReLU network whose layers all have the same width.
+    """Build a ReLU network whose layers all have the same width.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def output_width(network: nn.Module, input_shape: Sequence[int]) -> int:
-    """Number of features per sample that a network returns for samples of `input_shape`.
+    """Return the number of features per sample of a network's output.
 
     Runs on two samples of zeros in evaluation mode, so that no random numbers are drawn and the
     network is left as it was.

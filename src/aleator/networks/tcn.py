@@ -143,7 +143,7 @@ class TCNEncoder(nn.Module):
 
 
 def tcn_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
-    """The encoder of the MIMIC-III recipe: the first of several channels is static.
+    """Build the encoder of the MIMIC-III recipe: the first of several channels is static.
 
     Examples
     --------

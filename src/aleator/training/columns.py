@@ -205,7 +205,7 @@ class ColumnStore:
                     start += len(piece)
 
     def staged(self, names: Iterable[str]) -> list[StagedColumn]:
-        """The columns whose batches must be brought to the device before a step."""
+        """Return the columns whose batches must be brought to the device before a step."""
         names = set(names)
         sources = {
             self._derived[name].source
@@ -216,5 +216,5 @@ class ColumnStore:
         return [column for column in columns if isinstance(column, StagedColumn)]
 
     def gather(self, names: Iterable[str], index: Tensor) -> list[Tensor]:
-        """A batch of each named column."""
+        """Return a batch of each named column."""
         return [self._columns[name].rows(index) for name in names]

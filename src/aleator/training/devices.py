@@ -121,7 +121,7 @@ def set_rng_state(state: dict[str, torch.Tensor], device: torch.device) -> None:
 
 
 def free_memory(device: torch.device) -> int:
-    """Number of bytes that can be allocated on a device."""
+    """Return the number of bytes that can be allocated on a device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     try:

@@ -50,7 +50,7 @@ class HeadBank(nn.Module):
             self.parts = nn.ModuleList(copy.deepcopy(head) for head in heads)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Outputs of all heads for the same rows, in full precision.
+        """Return the outputs of all heads for the same rows, in full precision.
 
         Heads are wide and shallow, so that reading their weights takes most of the time; casting
         them to half precision first would read them once more.

@@ -110,7 +110,7 @@ class SourceRows(HostRows):
 
 
 def rows_of(source: Source) -> HostRows:
-    """Samples of a float32 source: a tensor that shares its memory where that is possible.
+    """Return the samples of a float32 source, sharing its memory where possible.
 
     Examples
     --------

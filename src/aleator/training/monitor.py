@@ -122,7 +122,7 @@ class CollapseMonitor:
         return None
 
     def _rank_of_data(self) -> float:
-        """Number of directions in which the data vary; zero if all rows are equal."""
+        """Return the number of directions in which the data vary; zero if all rows are equal."""
         rows = self._rows.flatten(1).double().numpy()
         centered = rows - rows.mean(0)
         return effective_rank(singular_values(centered)) if centered.any() else 0.0

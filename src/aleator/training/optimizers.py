@@ -84,7 +84,7 @@ class GroupState:
     piece: int | None = None
 
     def split(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors as the kernel should get them: whole, or in pieces."""
+        """Return the tensors as the kernel should get them: whole, or in pieces."""
         if self.piece is None:
             return list(tensors)
         return [part for tensor in tensors for part in _flat(tensor).split(self.piece)]
@@ -226,7 +226,7 @@ class Optimizer:
                 group.lr = lr
 
     def _update_dense(self, group: GroupState, indices: Sequence[int]) -> None:
-        """torch's fused kernels, over whole tensors or pieces of them."""
+        """Call torch's fused kernels, over whole tensors or pieces of them."""
         settings = self._settings
         parameters = group.split([group.parameters[i] for i in indices])
         gradients = group.split([_gradient(group.parameters[i]) for i in indices])

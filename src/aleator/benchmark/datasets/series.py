@@ -1,4 +1,4 @@
-"""Readers of the paper's time series: HAR, Epilepsy, Fault Diagnosis."""
+"""Readers of the paper's time series data sets: HAR, Epilepsy, Fault Diagnosis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets.catalogue import SOURCES
+from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import opened, reading
 from aleator.benchmark.datasets.split import Split
 
@@ -16,8 +16,19 @@ _HAR_SIGNALS = [f"{kind}_{axis}" for kind in _HAR_KINDS for axis in "xyz"]
 
 
 def har(folder: Path) -> Split:
-    """UCI HAR: nine inertial signals of 128 steps, split by subject."""
-    path = SOURCES["har"].find(folder)
+    """Read UCI HAR: nine inertial signals of 128 steps.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        The publisher's split by subject.
+    """
+    path = DATASETS["har"].find(folder)
     if path.suffix == ".npz":
         with reading(path), np.load(path) as packed:
             return Split(
@@ -46,20 +57,30 @@ def _har_part(path: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def epilepsy(folder: Path) -> Split:
-    """Bonn EEG in rows of 178 steps: each step scaled to 0..1 over all rows, as the paper does.
+    """Read Epileptic Seizure Recognition: EEG of 178 steps, seizure (class 1) or not.
 
-    The paper's split: 80 / 20 with seed 42; seizure (class 1) against the rest.
+    As in the paper, each step is scaled to the range from 0 to 1 over all samples before the split.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        The paper's split: 80 % and 20 %, with seed 42.
     """
     import pandas as pd
     from sklearn.model_selection import train_test_split
 
-    path = SOURCES["epilepsy"].find(folder)
+    path = DATASETS["epilepsy"].find(folder)
     with reading(path):
         frame = pd.read_csv(path)
         if frame.shape[1] != 180 or frame.columns[-1] != "y":
             raise ValueError(
-                f"it has {frame.shape[1]} columns, the last called {frame.columns[-1]!r}; a name, "
-                "178 steps and 'y' are expected"
+                f"it has {frame.shape[1]} columns, and the name of the last is "
+                f"{frame.columns[-1]!r}; 180 columns are expected, the last named 'y'"
             )
         values = frame.iloc[:, 1:-1].to_numpy(np.float64)
     low, high = values.min(0), values.max(0)
@@ -70,10 +91,20 @@ def epilepsy(folder: Path) -> Split:
 
 
 def fault(folder: Path, name: str) -> Split:
-    """A domain of Fault Diagnosis: motor current in windows of 5120 steps, raw as in TS-TCC.
+    """Read a domain of Fault Diagnosis: motor current in windows of 5120 steps, not scaled.
 
-    The files are those of Ragab et al.: 60 / 20 / 20 per domain, of which the middle part, for
-    validation, is not used.
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+    name : str
+        Name of the domain.
+
+    Returns
+    -------
+    split : Split
+        The split of Ragab et al.: 60 % for training and 20 % for testing; the 20 % for validation
+        are not used.
     """
     return Split(*_fault_part(name, folder, 0), *_fault_part(name, folder, 1))
 
@@ -81,14 +112,14 @@ def fault(folder: Path, name: str) -> Split:
 def _fault_part(name: str, folder: Path, group: int) -> tuple[np.ndarray, np.ndarray]:
     import torch
 
-    path = SOURCES[name].find(folder, group)
+    path = DATASETS[name].find(folder, group)
     with reading(path):
         part = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(part, dict) or not {"samples", "labels"} <= set(part):
-            raise ValueError("it is no dictionary of 'samples' and 'labels'")
+            raise ValueError("a dictionary with 'samples' and 'labels' is expected")
         samples = part["samples"].float().numpy()
         if samples.ndim == 3 and 1 in samples.shape[1:]:  # one channel, first or last
             samples = samples.reshape(len(samples), -1)
         if samples.ndim != 2:
-            raise ValueError(f"'samples' has shape {samples.shape}")
+            raise ValueError(f"'samples' has shape {samples.shape}; one channel is expected")
         return samples[:, None, :], part["labels"].long().numpy()

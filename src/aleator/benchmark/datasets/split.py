@@ -1,4 +1,4 @@
-"""A data set in two parts."""
+"""A data set with its training and test part."""
 
 from __future__ import annotations
 
@@ -9,29 +9,38 @@ from typing import Any
 
 import numpy as np
 
-UNLABELLED = -1
+UNLABELED = -1
 _PIECE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test part.
+    """Training and test part of a data set.
 
-    A label of -1 says that a sample has none: it serves to learn a representation, and `labelled`
-    leaves it out. Such samples come last in their part.
+    Samples without a label have the label -1. They are used to learn a representation only, and
+    come last in their part.
+
+    Parameters
+    ----------
+    X_train, X_test : ndarray of shape (n_samples, ...)
+        Samples.
+    y_train, y_test : ndarray of shape (n_samples,)
+        Integer labels.
     """
 
     X_train: np.ndarray
     y_train: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
-    # Not an argument, so that a changed copy does not inherit it.
+    # Not an argument of __init__, so that a modified copy does not inherit it.
     _known_sha256: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def sha256(self) -> str:
-        """A checksum of all values, so that a result can say what it was measured on.
+        """Checksum of all values, which result lines store.
 
+        Examples
+        --------
         >>> one = np.ones((2, 3))
         >>> same = Split(one, one, one, one), Split(one, one, one, one)
         >>> same[0].sha256 == same[1].sha256 != Split(one, one, one, 2 * one).sha256
@@ -46,29 +55,43 @@ class Split:
         return digest.hexdigest()
 
     def with_sha256(self, known: str) -> Split:
-        """The same, with a checksum that was computed before.
+        """Return a copy with a checksum that was computed before.
 
+        Parameters
+        ----------
+        known : str
+            The checksum.
+
+        Returns
+        -------
+        split : Split
+            The copy; the arrays are shared.
+
+        Examples
+        --------
         >>> one = np.ones((2, 3))
         >>> Split(one, one, one, one).with_sha256("c0ffee").sha256
         'c0ffee'
         """
-        same = replace(self)
-        object.__setattr__(same, "_known_sha256", known)
-        return same
+        split = replace(self)
+        object.__setattr__(split, "_known_sha256", known)
+        return split
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The four arrays by name."""
+        """Return the four arrays by name."""
         return {name: getattr(self, name) for name in ("X_train", "y_train", "X_test", "y_test")}
 
     @property
-    def labelled(self) -> Split:
-        """The samples that have a label, for probes and fine-tuning; nothing is copied.
+    def labeled(self) -> Split:
+        """The samples with a label, as views of the arrays.
 
+        Examples
+        --------
         >>> X, y = np.zeros((4, 2)), np.array([3, 5, -1, -1])
-        >>> Split(X, y, X, y).labelled.y_test
+        >>> Split(X, y, X, y).labeled.y_test
         array([3, 5])
         """
-        train, test = (int((y != UNLABELLED).sum()) for y in (self.y_train, self.y_test))
+        train, test = (int((y != UNLABELED).sum()) for y in (self.y_train, self.y_test))
         if (train, test) == (len(self.y_train), len(self.y_test)):
             return self
         return Split(
@@ -77,8 +100,20 @@ class Split:
 
 
 def pieces(array: Any) -> Iterator[np.ndarray]:
-    """Rows of an array, or of what can be sliced like one, a bounded number of bytes at a time.
+    """Iterate over an array in pieces of at most 64 MiB.
 
+    Parameters
+    ----------
+    array : ndarray or similar
+        An object with `shape` and `dtype` that can be sliced.
+
+    Yields
+    ------
+    piece : ndarray
+        Consecutive rows, at least one.
+
+    Examples
+    --------
     >>> [piece.shape for piece in pieces(np.zeros((3, 2)))]
     [(3, 2)]
     """
@@ -89,8 +124,22 @@ def pieces(array: Any) -> Iterator[np.ndarray]:
 
 
 def hashed_pieces(array: Any, digest: Any) -> Iterator[np.ndarray]:
-    """`pieces`, each of which has gone into the checksum when it is handed out.
+    """Iterate over `pieces` of an array and add each to a checksum.
 
+    Parameters
+    ----------
+    array : ndarray or similar
+        An object with `shape` and `dtype` that can be sliced.
+    digest : hashlib hash object
+        Updated with the shape, the dtype and all values.
+
+    Yields
+    ------
+    piece : ndarray
+        Consecutive rows, at least one.
+
+    Examples
+    --------
     >>> digest = hashlib.sha256()
     >>> len(list(hashed_pieces(np.zeros(3), digest)))
     1

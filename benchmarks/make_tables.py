@@ -1,8 +1,8 @@
-"""Make every committed table and figure from the committed lines.
+"""Make all committed tables and figures from the committed result lines.
 
-python benchmarks/tables.py          print the README's tables
-python benchmarks/tables.py --write  write them into README.md, and all else under results/
-python benchmarks/tables.py --differences  print the cells that differ from the paper's
+python benchmarks/make_tables.py                print the tables of README.md
+python benchmarks/make_tables.py --write        write them to README.md, and the rest to results/
+python benchmarks/make_tables.py --differences  print the results that differ from the paper's
 """
 
 import sys
@@ -14,9 +14,9 @@ from aleator.benchmark.studies import STUDIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-FIRST_SCREEN = ("har", "epilepsy", "income", "theorem", "kvasir-v1")
+README_DATASETS = ("har", "epilepsy", "income", "theorem", "kvasir-v1")
 
-# Seconds of the authors' own program on one H200, full recipe.
+# Training time of the authors' program on one H200, full recipe.
 AUTHORS_SECONDS = {"income": 600, "theorem": 61, "har": 1384, "epilepsy": 1710, "kvasir": 2400}
 
 
@@ -25,10 +25,10 @@ def lines(name):
 
 
 def first_table():
-    """Every method under both protocols, the paper's figure in brackets."""
-    known = [x for x in lines("runs.jsonl") if x["dataset"] in FIRST_SCREEN]
+    """All methods under both protocols, with the paper's results in brackets."""
+    stored = [x for x in lines("runs.jsonl") if x["dataset"] in README_DATASETS]
     study = STUDIES["table1"]
-    ((_, table),) = presentation.tables_of(study, command.studies_lines(study, known))
+    ((_, table),) = presentation.tables_of(study, command.lines_of_study(study, stored))
     return table.markdown().split("\n\n")[0]
 
 
@@ -44,56 +44,54 @@ def speed_table():
             if (r["recipe"], r["method"], r["device"]) == (recipe, "lfr", "cuda")
             and not r["reference"]
         )
-        name = presentation.SHORT[recipe]
+        name = presentation.SHORT_NAMES[recipe]
         out.append(f"| {name} | {theirs} s | {seconds:.1f} s | {theirs / seconds:.0f} |")
     return "\n".join(out)
 
 
 def cpu_table():
     out = [
-        "| two CPU cores | Algorithm 1 written out | ours | times faster |",
+        "| one epoch on two CPU cores | Algorithm 1 in plain PyTorch | ours | times faster |",
         "| --- | --- | --- | --- |",
     ]
     for recipe in ("income", "har"):
-        literal, engine = (
+        reference, ours = (
             next(
                 r["seconds_per_epoch"]
                 for r in lines("speed.jsonl")
-                if r["recipe"] == recipe and r["device"] == "cpu" and r["reference"] is reference
+                if r["recipe"] == recipe and r["device"] == "cpu" and r["reference"] is is_reference
             )
-            for reference in (True, False)
+            for is_reference in (True, False)
         )
-        name = presentation.SHORT[recipe]
-        out.append(
-            f"| {name} | {literal:.1f} s an epoch | {engine:.1f} s | {literal / engine:.1f} |"
-        )
+        name = presentation.SHORT_NAMES[recipe]
+        out.append(f"| {name} | {reference:.1f} s | {ours:.1f} s | {reference / ours:.1f} |")
     return "\n".join(out)
 
 
 def pass_table():
-    """Seconds of an encoder pass on a GPU, and how many of LFR's that is."""
+    """Time of an encoder pass on a GPU, and its ratio to that of LFR."""
     rows = lines("passes.jsonl")
     names = [name for name in ("har", "income", "kvasir") if name in {r["recipe"] for r in rows}]
     seconds = {(r["recipe"], r["method"]): r["seconds_per_encoder_pass"] for r in rows}
-    titles = " | ".join(presentation.SHORT[name] for name in names)
+    titles = " | ".join(presentation.SHORT_NAMES[name] for name in names)
     out = [f"| | {titles} |", f"| --- |{' --- |' * len(names)}"]
     for method, estimator in recipes.METHODS.items():
         cells = []
         for name in names:
-            own, lfr = seconds.get((name, method)), seconds.get((name, "lfr"))
-            share = "" if method == "lfr" or not (own and lfr) else f" ({own / lfr:.1f})"
-            cells.append(f"{1000 * own:.0f} ms{share}" if own else "–")
+            value, lfr = seconds.get((name, method)), seconds.get((name, "lfr"))
+            ratio = "" if method == "lfr" or not (value and lfr) else f" ({value / lfr:.1f})"
+            cells.append(f"{1000 * value:.0f} ms{ratio}" if value else "–")
         if any(cell != "–" for cell in cells):
             out.append(f"| {estimator} | {' | '.join(cells)} |")
     return "\n".join(out)
 
 
 def differences():
-    """Cells more than two of the paper's deviations away from its figure, for benchmarks/README."""
+    """Results more than two of the paper's standard deviations away from its mean."""
     out = ["| data set, method | ours | paper |", "| --- | --- | --- |"]
     for study in ("table1", "finetune", "cifar10"):
-        known = command.studies_lines(STUDIES[study], lines("runs.jsonl"))
-        ((_, table),) = presentation.tables_of(STUDIES[study], known)
+        stored = command.lines_of_study(STUDIES[study], lines("runs.jsonl"))
+        ((_, table),) = presentation.tables_of(STUDIES[study], stored)
         for (row, column), (mean, deviation) in table.known.items():
             values = table.values[row, column]
             ours = sum(values) / len(values)
@@ -117,7 +115,7 @@ def main():
     path = ROOT / "README.md"
     text = path.read_text(encoding="utf-8")
     for name, make in SECTIONS.items():
-        begin, end = f"<!-- {name}: benchmarks/tables.py -->", f"<!-- end of {name} -->"
+        begin, end = f"<!-- {name}: benchmarks/make_tables.py -->", f"<!-- end of {name} -->"
         before, rest = text.split(begin)
         text = f"{before}{begin}\n{make()}\n{end}{rest.split(end)[1]}"
     path.write_text(text, encoding="utf-8")

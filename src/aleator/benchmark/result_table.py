@@ -1,4 +1,4 @@
-"""Tables of results, made from values and never typed: Markdown and LaTeX."""
+"""Tables of results in Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from statistics import fmean, stdev
 
 from scipy import stats
 
-Known = tuple[float, float | None]  # the paper's mean, and its deviation if it gives one
+Known = tuple[float, float | None]  # the paper's mean and, if given, standard deviation
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The best row of a column and its runner-up, with Welch's test between them."""
+    """The best and second-best row of a column, with Welch's t-test between them.
+
+    Parameters
+    ----------
+    best, runner_up : str
+        Names of the rows.
+    p_value : float or None
+        None if a row has one value only, or if no value varies.
+    """
 
     best: str
     runner_up: str
@@ -22,11 +30,31 @@ class Comparison:
 
 @dataclass
 class Table:
-    """Rows by columns, one value a seed in each place; the paper's figure in brackets.
+    """A table with one value per seed in each cell, and the paper's result in brackets.
 
-    The best of a column is set in bold; rows that are `apart` are shown but do not compete.
-    Columns stand in the given `order`, any others after them.
+    The best value of each column is printed in bold.
 
+    Parameters
+    ----------
+    corner : str
+        Heading of the first column.
+    excluded : tuple of str, default=()
+        Rows that are shown but not compared with the others.
+    order : tuple of str, default=()
+        Order of the columns; others come after them.
+    lower_is_better : bool, default=False
+        Whether the best value is the lowest.
+    digits : int, default=1
+        Digits after the decimal point.
+    known : dict
+        The paper's mean and deviation, by row and column.
+    values : dict
+        One value per seed, by row and column.
+    remarks : list of str
+        Notes below the table.
+
+    Examples
+    --------
     >>> table = Table("method")
     >>> table.add("LFR", "HAR", 93.0)
     >>> table.known["LFR", "HAR"] = (93.1, 0.5)
@@ -37,7 +65,7 @@ class Table:
     """
 
     corner: str
-    apart: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     lower_is_better: bool = False
     digits: int = 1
@@ -46,29 +74,59 @@ class Table:
     remarks: list[str] = field(default_factory=list)
 
     def add(self, row: str, column: str, value: float) -> None:
-        """One seed's value."""
+        """Add the value of one seed.
+
+        Parameters
+        ----------
+        row, column : str
+            The cell.
+        value : float
+            The value.
+        """
         self.values.setdefault((row, column), []).append(value)
 
     @property
     def rows(self) -> list[str]:
-        """In the order in which they were added."""
+        """Rows in the order in which they were added."""
         return list(dict.fromkeys(row for row, _ in self.values))
 
     @property
     def columns(self) -> list[str]:
-        """As `order` says, then as they were added."""
-        found = list(dict.fromkeys(column for _, column in self.values))
-        known = [column for column in self.order if column in found]
-        return known + [column for column in found if column not in known]
+        """Columns in the order of `order`, then in the order in which they were added."""
+        added = list(dict.fromkeys(column for _, column in self.values))
+        ordered = [column for column in self.order if column in added]
+        return ordered + [column for column in added if column not in ordered]
 
     def ranked(self, column: str) -> list[str]:
-        """The rows that compete in a column, the best first."""
+        """Rank the rows of a column.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        rows : list of str
+            All rows that are compared, the best first.
+        """
         sign = 1 if self.lower_is_better else -1
-        own = [r for r, c in self.values if c == column and r not in self.apart]
-        return sorted(own, key=lambda row: sign * fmean(self.values[row, column]))
+        rows = [r for r, c in self.values if c == column and r not in self.excluded]
+        return sorted(rows, key=lambda row: sign * fmean(self.values[row, column]))
 
     def comparison(self, column: str) -> Comparison | None:
-        """A column's best against the next; None without a next."""
+        """Compare the best row of a column with the second-best.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        comparison : Comparison or None
+            None if there is no second row.
+        """
         ranked = self.ranked(column)
         if len(ranked) < 2:
             return None
@@ -79,22 +137,22 @@ class Table:
         return Comparison(ranked[0], ranked[1], p_value)
 
     def markdown(self) -> str:
-        """For a README."""
+        """Return the table in Markdown."""
         lines = [_row([self.corner, *self.columns]), _row(["---"] * (1 + len(self.columns)))]
         lines += [_row(cells) for cells in self._cells("**{}**", "±")]
         notes = self._notes()
         return "\n".join([*lines, *(["", *(f"- {note}" for note in notes)] if notes else [])])
 
     def latex(self) -> str:
-        """For a paper (with booktabs)."""
+        """Return the table in LaTeX, for the package booktabs."""
         head = [self.corner, *self.columns]
         cells = self._cells(r"\textbf{{{}}}", r"$\pm$")
         lines = [
             rf"\begin{{tabular}}{{l{'c' * len(self.columns)}}}",
             r"\toprule",
-            rf"{' & '.join(map(_escaped, head))} \\",
+            rf"{' & '.join(map(_escape_latex, head))} \\",
             r"\midrule",
-            *(rf"{' & '.join([_escaped(row), *own])} \\" for row, *own in cells),
+            *(rf"{' & '.join([_escape_latex(row), *values])} \\" for row, *values in cells),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -109,7 +167,7 @@ class Table:
         ]  # fmt: skip
 
     def _best(self, column: str) -> list[str]:
-        """The first of a column, and those that are exactly as good."""
+        """Return the best row of a column and all rows with the same mean."""
         ranked = self.ranked(column)
         return [
             row
@@ -119,14 +177,14 @@ class Table:
 
     def _cell(self, row: str, column: str, style: str, plus_minus: str) -> str:
         values = self.values.get((row, column))
-        text = style.format(self._spoken(values, plus_minus)) if values else "–"
+        text = style.format(self._format(values, plus_minus)) if values else "–"
         if known := self.known.get((row, column)):
             mean, deviation = known
             spread = "" if deviation is None else f" {plus_minus} {deviation:.{self.digits}f}"
             text += f" ({mean:.{self.digits}f}{spread})"
         return text
 
-    def _spoken(self, values: Sequence[float], plus_minus: str) -> str:
+    def _format(self, values: Sequence[float], plus_minus: str) -> str:
         mean = f"{fmean(values):.{self.digits}f}"
         if len(values) == 1:
             return mean
@@ -134,25 +192,24 @@ class Table:
 
     def _notes(self) -> list[str]:
         compared = [
-            f"{column}: {found.best} against {found.runner_up}, Welch's test "
-            f"p = {found.p_value:.2g}"
+            f"{column}: {pair.best} against {pair.runner_up}, Welch's test p = {pair.p_value:.2g}"
             for column in self.columns
-            if (found := self.comparison(column)) is not None and found.p_value is not None
+            if (pair := self.comparison(column)) is not None and pair.p_value is not None
         ]
         return compared + self._fewer_runs() + self.remarks
 
     def _fewer_runs(self) -> list[str]:
-        """Where some rows of a column are means over fewer seeds than the others."""
-        found: dict[tuple[int, int, str], list[str]] = {}
+        """Describe where some rows of a column have fewer seeds than the others."""
+        affected: dict[tuple[int, int, str], list[str]] = {}
         for column in self.columns:
-            counts = {row: len(own) for (row, c), own in self.values.items() if c == column}
+            counts = {row: len(values) for (row, c), values in self.values.items() if c == column}
             most = max(counts.values())
             for fewer in sorted(set(counts.values()) - {most}):
                 rows = ", ".join(row for row in self.rows if counts.get(row) == fewer)
-                found.setdefault((fewer, most, rows), []).append(column)
+                affected.setdefault((fewer, most, rows), []).append(column)
         return [
             f"{'; '.join(columns)}: {fewer} instead of {most} runs of {rows}"
-            for (fewer, most, rows), columns in found.items()
+            for (fewer, most, rows), columns in affected.items()
         ]
 
 
@@ -160,8 +217,8 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |".replace("|  |", "| |")
 
 
-def _escaped(text: str) -> str:
-    """As LaTeX has to have it."""
+def _escape_latex(text: str) -> str:
+    """Escape special characters of LaTeX."""
     for character in "&%#_":
         text = text.replace(character, f"\\{character}")
     return text.replace("→", r"$\to$")

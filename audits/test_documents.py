@@ -1,0 +1,88 @@
+"""Tables, figures and statements in README files agree with the committed results."""
+
+import re
+
+import pytest
+
+from aleator import cli
+from aleator.benchmark import command, presentation
+from aleator.benchmark.studies import STUDIES
+from audits.committed import RESULTS, ROOT, lines, make_tables, text_of
+
+# What README.md says about the best method, and the columns of table 1 that must confirm it. If a
+# sentence is reworded, change it here too.
+BEST_METHODS = {
+    "LFR leads on Income under both probes, and on Epilepsy and Theorem under the paper's": (
+        "LFR", ["Income", "Income, standardized", "Epilepsy", "Theorem"]),
+    "on HAR and on Kvasir v1 it is DACL": (
+        "DACL", ["HAR", "HAR, standardized", "Kvasir v1", "Kvasir v1, standardized"]),
+    "under the fairer probe a random encoder does as well as any on Epilepsy": (
+        "RandomEncoder", ["Epilepsy, standardized"]),
+}  # fmt: skip
+
+# The tables that contain the numbers in each paragraph of "What the figures show".
+TABLES_OF_PARAGRAPH = {
+    "Kvasir v1": ("table1", "finetune"),
+    "CIFAR-10": ("cifar10",),
+    "Ablations on Kvasir v1": ("projectors", "batch-size", "predictor-epochs", "selection-size",
+                               "loss", "diversity", "embedding-dim"),
+    "PhysioNet 2012": ("table1",),
+    "Theorem": (),
+    "STab on Income": ("stab-dropout",),
+    "Nearest neighbours on CIFAR-10": (),
+}  # fmt: skip
+
+
+def test_tables_of_the_readme_are_generated():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tables = make_tables().strip().split("\n\n")
+    assert len(tables) == 4
+    for table in tables:
+        assert table in readme
+    # The table of all methods comes before the first section.
+    assert readme.index(tables[0]) < readme.index("## ")
+
+
+@pytest.mark.parametrize("sentence", BEST_METHODS)
+def test_best_methods_in_the_readme(sentence):
+    assert sentence in text_of("README.md"), "reworded? update BEST_METHODS"
+    study = STUDIES["table1"]
+    stored = command.lines_of_study(study, lines("runs.jsonl"))
+    ((_, table),) = presentation.tables_of(study, stored)
+    method, columns = BEST_METHODS[sentence]
+    assert {column: table.ranked(column)[0] for column in columns} == dict.fromkeys(columns, method)
+
+
+def test_committed_tables_are_generated(tmp_path):
+    (tmp_path / "runs.jsonl").write_bytes((RESULTS / "runs.jsonl").read_bytes())
+    assert cli.main(["bench", "all", "--tables-only", "--out", str(tmp_path)]) == 0
+    generated = {path.name: path.read_text("utf-8") for path in (tmp_path / "tables").iterdir()}
+    committed = {path.name: path.read_text("utf-8") for path in (RESULTS / "tables").iterdir()}
+    assert generated == committed
+    # Figures depend on the version of matplotlib, so only their names are compared; those of
+    # `neighbors` need the data set.
+    names = {path.name for path in (RESULTS / "figures").iterdir()}
+    figures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert figures == {name for name in names if not name.startswith("neighbors-")}
+    assert names - figures
+
+
+def test_numbers_in_prose_are_in_the_tables():
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    section = text.split("## What the figures show")[1].split("\n## ")[0]
+    paragraphs = section.split("\n- **")[1:]
+    titles = [paragraph.split("**")[0] for paragraph in paragraphs]
+    assert titles == list(TABLES_OF_PARAGRAPH), "retitled? update TABLES_OF_PARAGRAPH"
+    for paragraph, names in zip(paragraphs, TABLES_OF_PARAGRAPH.values(), strict=True):
+        tables = "".join((RESULTS / "tables" / f"{name}.md").read_text("utf-8") for name in names)
+        numbers = set(re.findall(r"\d\d\.\d", paragraph))
+        assert bool(numbers) == bool(names)
+        assert numbers <= set(re.findall(r"\d\d\.\d", tables))
+
+
+def test_every_difference_from_the_paper_is_explained():
+    rows = make_tables("--differences").splitlines()[2:]
+    differences = {row.split(" | ")[0].strip("| ") for row in rows}
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"(?:table1|finetune|cifar10): [^;|]+?(?=;| \|)", text))
+    assert differences == explained

@@ -1,0 +1,51 @@
+"""Recipes: the YAML files in benchmarks/configs."""
+
+import pytest
+
+from aleator.benchmark import datasets, paper, recipes, speed
+
+N_AXES = {"table": 1, "series": 2, "image": 3}  # of a sample
+
+
+@pytest.mark.parametrize(("dataset", "method"), recipes.names())
+def test_recipe_is_a_valid_estimator(dataset, method):
+    recipe = recipes.read(dataset, method)
+    assert (recipe.dataset, recipe.method) == (dataset, method)
+    assert len(recipe.origin) > 40
+    assert recipe.probe["kind"] in ("logistic", "linear", "mlp", "own")
+    estimator = recipe.estimator("cpu", seed=0)
+    assert type(estimator).__name__ == recipes.METHODS[method]
+    estimator._check_parameters()
+    assert N_AXES[estimator.modality] == len(datasets.DATASETS[dataset].shape)
+    assert (recipe.probe["kind"] == "own") == hasattr(estimator, "predict")
+
+
+def test_timed_recipes_exist():
+    assert {(name, "lfr") for name in speed.RECIPES} <= set(recipes.names())
+
+
+def test_unknown_recipes_raise():
+    with pytest.raises(ValueError, match="no recipe for data set 'iris'; known: cifar10"):
+        recipes.read("iris")
+    message = "no recipe for method 'tstcc' on data set 'income'; known methods: logreg"
+    with pytest.raises(ValueError, match=message):
+        recipes.read("income", "tstcc")
+
+
+@pytest.mark.parametrize("dataset", sorted(paper.ACCURACY))
+def test_every_result_of_the_paper_has_a_recipe(dataset):
+    assert set(recipes.methods_for(dataset)) >= set(paper.ACCURACY[dataset])
+
+
+def test_hash_depends_on_parameters_only():
+    recipe = recipes.read("income")
+    other = recipes.Recipe(**{**vars(recipe), "parameters": {**recipe.parameters, "epochs": 3}})
+    assert other.config_hash != recipe.config_hash
+    reworded = recipes.Recipe(**{**vars(recipe), "origin": "elsewhere"})
+    assert reworded.config_hash == recipe.config_hash
+
+
+def test_hash_has_not_changed():
+    """Committed results are found by these values."""
+    assert recipes.hash_of({"b": [1, 2.5], "a": None}) == "6b1d84977084473f"
+    assert recipes.read("income").config_hash == "5bffd4c36038253a"
