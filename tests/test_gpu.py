@@ -26,7 +26,7 @@ from aleator.training.trainer import Trainer
 from tests.small import SPECIAL, TRAINED, small
 from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 SETTINGS = {"epochs": 5, "random_state": 0, "device": "cuda", "n_projectors": 3}
 

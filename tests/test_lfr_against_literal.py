@@ -205,7 +205,7 @@ def test_counting_in_steps(random):
     assert lfr.plan_.where("embedding") == "recomputed"
 
 
-def test_steps_per_pass_too_many_is_named(random):
+def test_too_few_rows_of_sample_order_are_named(random):
     X = random.normal(size=(ROWS, 6))
     orders = orders_for(random, 2)
     with pytest.raises(ValueError, match="sample_order has 2 rows"):

@@ -222,3 +222,15 @@ def test_no_progress_bar_without_a_terminal(table, capfd, progress):
     small_lfr(progress=progress).fit(table)
     out, err = capfd.readouterr()
     assert (out, err) == ("", "")
+
+
+@pytest.mark.parametrize(("verbose", "phases"), [(1, ["encoder"]), (2, ["encoder", "predictors"])])
+def test_verbose_prints_a_line_per_pass(table, capfd, verbose, phases):
+    lfr = small_lfr(verbose=verbose).fit(table)
+    out, err = capfd.readouterr()
+    assert err == ""
+    shown = [record for record in lfr.history_ if record["phase"] in phases]
+    assert len(out.splitlines()) == len(shown) == 2 * len(phases)
+    for line, record in zip(out.splitlines(), shown, strict=True):
+        assert line.startswith(f"[LFR] epoch {record['epoch'] + 1}, {record['phase']}: loss ")
+        assert f"loss {record['loss']:.4g}," in line
