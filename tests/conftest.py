@@ -1,10 +1,10 @@
-"""Fixtures and the folder of golden values, when it is there."""
+"""Fixtures, and the folder of golden values where there is one."""
 
 import os
 from pathlib import Path
 
-# Some virtual machines announce AMX but do not let it run; then torch's own bfloat16 product dies
-# of an illegal instruction. Must be set before torch is first used.
+# Some virtual machines announce AMX but do not support it, and torch's bfloat16 product then ends
+# with an illegal instruction. This must be set before torch is first used.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 import numpy as np
@@ -18,7 +18,7 @@ SHARED = Path(os.environ.get("ALEATOR_SHARED", Path(__file__).parents[2] / "shar
 
 
 def pytest_configure(config):
-    # Two workers on two cores: threads beyond that only fight each other.
+    # One process per core: more threads would wait for each other.
     if os.environ.get("PYTEST_XDIST_WORKER"):
         torch.set_num_threads(1)
 
@@ -27,7 +27,7 @@ def pytest_configure(config):
 def golden():
     folder = SHARED / "golden"
     if not folder.is_dir():
-        pytest.skip("no golden values here: the folder 'shared' beside the repository is absent")
+        pytest.skip("no golden values: there is no folder 'shared' beside the repository")
 
     def read(name):
         with np.load(folder / name) as file:
@@ -40,13 +40,13 @@ def golden():
 def data_folder():
     folder = SHARED / "data"
     if not folder.is_dir():
-        pytest.skip("no real data here: the folder 'shared' beside the repository is absent")
+        pytest.skip("no real data: there is no folder 'shared' beside the repository")
     return folder
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    """Data sets that take long to read are cached; not in the user's own folder."""
+    """Keep the cache of data sets out of the user's folder."""
     os.environ["ALEATOR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 

@@ -1,4 +1,4 @@
-"""Settings under which a fit takes a fraction of a second."""
+"""Settings with which a fit takes a fraction of a second."""
 
 import aleator
 from aleator import LFR, methods
@@ -14,7 +14,8 @@ TRAINING = {
 SETTINGS = {**TRAINING, "n_projectors": 2, "n_candidates": 4, "predictor_epochs": 1}
 
 ALL = sorted(methods.__all__)
-# What each baseline works on; all others work on anything.
+TRAINED = [name for name in ALL if name not in ("RandomEncoder", "LogReg")]
+# Kinds of data of the methods that do not accept all.
 SPECIAL = {"SCARF": ("table",), "TSTCC": ("series",)}
 
 
@@ -23,7 +24,7 @@ def small_lfr(**changes):
 
 
 def small(name, **changes):
-    """Any estimator by name, with those of the small settings that it knows."""
+    """Any estimator by name, with those of the small settings that it has."""
     made = getattr(aleator, name)()
     known = made.get_params()
     return made.set_params(**{k: v for k, v in SETTINGS.items() if k in known} | changes)

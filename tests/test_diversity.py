@@ -36,12 +36,46 @@ def test_golden(golden, case, threads):
     torch.set_num_threads(threads)
     try:
         kernel = projector_kernel(outputs)
-        selected = select_diverse(outputs, int(cases[f"{case}_k"]))
+        # The first choice is a tie in exact arithmetic; the others follow from it.
+        expected = cases[f"{case}_selected"].tolist()
+        selected = select_diverse(outputs, int(cases[f"{case}_k"]), first=expected[0])
         assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
     np.testing.assert_allclose(kernel, cases[f"{case}_kernel"], rtol=1e-4)
-    assert selected.tolist() == cases[f"{case}_selected"].tolist()
+    assert selected.tolist() == expected
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_without_first_the_lowest_index_is_chosen_first(golden, case):
+    cases = golden("dpp_selection.npz")
+    outputs = torch.tensor(cases[f"{case}_outputs"])
+    selected = select_diverse(outputs, int(cases[f"{case}_k"]))
+    assert selected[0] == 0
+    from_zero = select_diverse(outputs, int(cases[f"{case}_k"]), first=0)
+    assert selected.tolist() == from_zero.tolist()
+
+
+def test_diagonal_of_the_kernel_is_exactly_one(random):
+    outputs = torch.tensor(random.normal(size=(40, 30, 6)), dtype=torch.float32)
+    kernel = projector_kernel(outputs)
+    assert kernel.dtype == torch.float64
+    assert (kernel.diagonal() == 1).all()
+
+
+@pytest.mark.parametrize(("difference", "expected"), [(1e-10, 0), (-1e-10, 0), (1e-8, 1)])
+def test_ties_go_to_the_lowest_index(difference, expected):
+    kernel = torch.diag(torch.tensor([1.0, 1.0 + difference, 0.5], dtype=torch.float64))
+    assert greedy_map(kernel, 1).tolist() == [expected]
+
+
+def test_later_ties_go_to_the_lowest_index():
+    """Candidates 1 and 2 are equally far from the first choice, up to rounding."""
+    kernel = torch.eye(4, dtype=torch.float64)
+    for i, similarity in ((1, 0.3), (2, 0.3 - 1e-11), (3, 0.6)):
+        kernel[0, i] = kernel[i, 0] = similarity
+    assert greedy_map(kernel, 4).tolist() == [0, 1, 2, 3]
+    assert greedy_map(kernel, 2, first=3).tolist() == [3, 1]
 
 
 def test_kernel_matches_the_formula(random):
@@ -78,7 +112,9 @@ def test_kernel_is_differentiable():
 
 
 def test_wrong_rank_and_count_are_refused():
-    with pytest.raises(ValueError, match="N × m × d"):
+    with pytest.raises(ValueError, match=r"\(N, m, d\)"):
         projector_kernel(torch.zeros(3, 4))
     with pytest.raises(ValueError, match="cannot choose 5 of 3"):
         select_diverse(torch.randn(3, 4, 2), 5)
+    with pytest.raises(ValueError, match="first=3 is not the index of one of 3"):
+        select_diverse(torch.randn(3, 4, 2), 2, first=3)

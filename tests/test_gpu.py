@@ -1,18 +1,32 @@
-"""What only a GPU can show. Skipped elsewhere; the logic has tests on the CPU too."""
+"""What can only be tested on a GPU; the logic has tests on the CPU too."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from torch import nn
 
-from aleator import LFR, evaluation
+from aleator import BYOL, LFR, evaluation
 from aleator.benchmark import cells, recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
+from aleator.exceptions import GraphCaptureWarning
+from aleator.methods.byol import byol
+from aleator.networks.projection_head import HeadShape, projection_head
 from aleator.training import plan as plan_module
-from tests.small import ALL, SPECIAL, small
+from aleator.training.host_rows import TensorRows
+from aleator.training.method import INPUT
+from aleator.training.optimizers import OptimizerSettings
+from aleator.training.plan import Duration, make_plan
+from aleator.training.progress import Progress
+from aleator.training.sampler import Sampler
+from aleator.training.trainer import Trainer
+from tests.small import SPECIAL, TRAINED, small
+from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 SETTINGS = {"epochs": 5, "random_state": 0, "device": "cuda", "n_projectors": 3}
 
@@ -76,13 +90,12 @@ def test_an_encoder_that_cannot_be_captured(rows):
             out = super().forward(x)
             return out if out.sum().item() < 1e9 else -out
 
-    with pytest.warns(UserWarning, match="steps run eagerly"):
+    with pytest.warns(GraphCaptureWarning, match="steps run eagerly"):
         lfr = LFR(**SETTINGS, encoder=Waiting(30, 16)).fit(rows)
     assert lfr.transform(rows).shape == (1300, 16)
 
 
 SHAPES = {"table": (30,), "series": (3, 64), "image": (3, 24, 24)}
-TRAINED = [name for name in ALL if name not in ("RandomEncoder", "LogReg")]
 
 
 @pytest.mark.parametrize(
@@ -111,11 +124,123 @@ def test_every_method_as_a_graph(name, modality, random, monkeypatch):
     assert len(set(drawn)) == len(drawn)  # every replay draws anew
 
 
+def flipped(batch):
+    """A view without random numbers, of which a graph draws others than eager steps."""
+    return -batch
+
+
+def networks_of(model):
+    """All weights of a fitted estimator, by name."""
+    return {
+        f"{name}/{key}": value
+        for name in model._networks
+        for key, value in getattr(model, f"{name}_").state_dict().items()
+    }
+
+
+def test_byol_as_a_graph_has_the_weights_of_eager_steps(rows, monkeypatch):
+    def fitted():
+        settings = {"epochs": 5, "random_state": 0, "device": "cuda", "embedding_dim": 32}
+        return BYOL(views=(torch.abs, flipped), **settings).fit(rows)
+
+    graphs = fitted()
+    assert graphs.plan_.graphs
+    monkeypatch.setattr(plan_module, "_STEPS_WORTH_A_GRAPH", 10**9)
+    eager = fitted()
+    assert not eager.plan_.graphs
+    assert losses(graphs) == losses(eager)
+    theirs = networks_of(eager)
+    for name, value in networks_of(graphs).items():
+        assert torch.equal(value, theirs[name]), name
+
+
+def trained_byol(rows, *, graphs, momentum=0.9):
+    """All modules of BYOL after training, with the moving average, which the estimator drops."""
+    torch.manual_seed(0)
+    device = torch.device("cuda", 0)
+    head = projection_head(16, HeadShape(layers=2, hidden=32, norm="hidden"))
+    online = nn.Sequential(nn.Linear(30, 16), nn.Flatten(), head)
+    method = byol(online, nn.Linear(32, 32), nn.ReLU(), nn.Tanh(), momentum)
+    start = {name: value.clone() for name, value in online.state_dict().items()}
+    given = {INPUT: TensorRows(torch.from_numpy(rows))}
+    duration = Duration(6)
+    plan = make_plan(
+        method, given, duration, pass_length=len(rows), batch_size=128, device=device,
+        precision="32",
+    )  # fmt: skip
+    assert plan.graphs
+    trainer = Trainer(
+        method, given, plan=dataclasses.replace(plan, graphs=graphs),
+        sampler=Sampler(len(rows), 0), duration=duration,
+        optimizer=OptimizerSettings("adam", 1e-3),
+    )  # fmt: skip
+    with Progress("BYOL", trainer.total_steps, bar=False) as progress:
+        trainer.fit(progress)
+    assert trainer.plan.graphs == graphs, "the step was captured, the moving average included"
+    weights = {
+        f"{name}/{key}": value.cpu()
+        for name, module in method.modules.items()
+        for key, value in module.state_dict().items()
+    }
+    return weights, {f"target/{name}": value for name, value in start.items()}
+
+
+def test_the_moving_average_of_byol_is_part_of_the_graph(rows):
+    graphs, start = trained_byol(rows, graphs=True)
+    eager, _ = trained_byol(rows, graphs=False)
+    assert set(graphs) == set(eager)
+    for name, value in graphs.items():
+        assert torch.equal(value, eager[name]), name
+    for name in ("0.weight", "2.0.weight", "2.3.weight"):
+        target, online = graphs[f"target/{name}"], graphs[f"online/{name}"]
+        assert not torch.equal(target, start[f"target/{name}"]), "the average moved"
+        assert not torch.equal(target, online), "and is behind the network"
+        assert (target - online).norm() < (start[f"target/{name}"] - online).norm()
+
+
+# 1300 rows in batches of 128 are eleven steps per pass, the last one smaller.
+@pytest.mark.parametrize("steps", [4, 11, 15, 40])
+@pytest.mark.parametrize("shape", [(30,), (3, 64)], ids=["table", "series"])
+@pytest.mark.parametrize("graphs", [True, False])
+def test_a_restored_lfr_continues_bit_for_bit(random, monkeypatch, shape, steps, graphs):
+    """In both phases, in mid-pass and between passes; the encoder of series has dropout."""
+    if not graphs:
+        monkeypatch.setattr(plan_module, "_STEPS_WORTH_A_GRAPH", 10**9)
+    X = random.normal(size=(1300, *shape)).astype(np.float32)
+    lfr = LFR(
+        **SETTINGS, embedding_dim=32, predictor="mlp", predictor_hidden=16, predictor_epochs=1,
+        schedule="cosine", warmup_epochs=1,
+    )  # fmt: skip
+    whole, state = fit_and_save(monkeypatch, lfr, X, steps)
+    assert whole.plan_.graphs == graphs
+    resumed = fit_from(monkeypatch, clone(lfr), X, state)
+    assert resumed.plan_.graphs == graphs
+    assert_same_fit(resumed, whole)
+
+
+def test_a_restored_byol_continues_bit_for_bit(rows, monkeypatch):
+    """The moving average is part of the state."""
+    model = BYOL(epochs=5, random_state=0, device="cuda", embedding_dim=32)
+    whole, state = fit_and_save(monkeypatch, model, rows, 17)
+    assert whole.plan_.graphs
+    assert any(name == "target" for name in state["modules"])
+    resumed = fit_from(monkeypatch, clone(model), rows, state)
+    assert_same_fit(resumed, whole)
+
+
+def test_streamed_data_give_the_same(rows, tmp_path):
+    np.save(tmp_path / "X.npy", rows)
+    whole = LFR(**SETTINGS).fit(rows)
+    streamed = LFR(**SETTINGS, memory_limit=0).fit(tmp_path / "X.npy")
+    assert streamed.plan_.where("input") == "streamed"
+    np.testing.assert_allclose(losses(streamed), losses(whole), rtol=1e-5)
+
+
 @pytest.mark.parametrize("standardized", [False, True])
 @pytest.mark.parametrize(
     "probe", [evaluation.logistic_regression, evaluation.nearest_neighbors, evaluation.ridge]
 )
-def test_probes_say_what_they_say_on_the_cpu(random, probe, standardized):
+def test_probes_agree_with_the_cpu(random, probe, standardized):
     embedding = random.normal(size=(900, 20)).astype(np.float32)
     labels = (embedding @ random.normal(size=20) > 0).astype(int)
     parts = embedding[:600], labels[:600], embedding[600:], labels[600:]

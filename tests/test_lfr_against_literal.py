@@ -42,7 +42,7 @@ def infonce(prediction, target):
     return F.cross_entropy(cosine / 0.1, torch.arange(len(cosine)))
 
 
-def literal(X, modules, orders, optimizer, *, joint, loss, rate_at=None, plan=None):
+def literal(X, modules, orders, optimizer, *, joint, loss, rate_at=None):
     """Returns the encoder and the mean loss of every pass."""
     encoder, projectors, predictors = (copy.deepcopy(part) for part in modules)
     heads = nn.ModuleList(predictors)
@@ -104,8 +104,8 @@ def test_same_losses_and_embedding(random, joint, batch_norm, name):
     with torch.no_grad():
         ours, theirs = torch.tensor(lfr.transform(X)), encoder(X)
     if batch_norm:
-        # A shift of the embedding is undone by the heads' normalisation, so its gradient is zero
-        # but for rounding, which Adam blows up to full steps: compare what is not arbitrary.
+        # A shift of the embedding is undone by the heads' normalization, so its gradient is zero
+        # but for rounding, which Adam scales up to full steps: compare what is not arbitrary.
         ours, theirs = ours - ours.mean(0), theirs - theirs.mean(0)
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=2e-4)
 
@@ -114,8 +114,8 @@ def test_cosine_schedule_with_warm_up_moves_the_encoder_only(random):
     X = torch.tensor(random.normal(size=(ROWS, 6)), dtype=torch.float32)
     modules = make(1, batch_norm=False)
     orders = orders_for(random, EPOCHS * (1 + PREDICTOR_EPOCHS))
-    a_pass = math.ceil(ROWS / BATCH)
-    warmup, total = a_pass, EPOCHS * a_pass
+    steps_per_pass = math.ceil(ROWS / BATCH)
+    warmup, total = steps_per_pass, EPOCHS * steps_per_pass
 
     def rate_at(step):
         if step < warmup:
@@ -205,7 +205,7 @@ def test_counting_in_steps(random):
     assert lfr.plan_.where("embedding") == "recomputed"
 
 
-def test_a_pass_too_many_is_named(random):
+def test_too_few_rows_of_sample_order_are_named(random):
     X = random.normal(size=(ROWS, 6))
     orders = orders_for(random, 2)
     with pytest.raises(ValueError, match="sample_order has 2 rows"):
@@ -216,9 +216,9 @@ def test_a_pass_too_many_is_named(random):
     ("order", "message"),
     [
         (np.zeros(5, dtype=int), "one row of sample indices"),
-        (np.zeros((2, 5)), "whole numbers"),
+        (np.zeros((2, 5)), "array of integers"),
         (np.full((2, 5), ROWS), f"rows 0 to {ROWS - 1}"),
-        (np.full((2, 5), -1), "samples from -1"),
+        (np.full((2, 5), -1), "indices from -1"),
     ],
 )
 def test_a_wrong_sample_order_is_refused(random, order, message):

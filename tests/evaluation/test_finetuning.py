@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aleator import LFR, RandomEncoder
+from aleator import LFR, RandomEncoder, Supervised
 from aleator.evaluation import fine_tune, logistic_regression, transfer
 
 
@@ -27,8 +27,6 @@ def test_fine_tuning_starts_from_the_encoder_and_does_not_change_it(labeled_data
 def test_a_fraction_of_the_labels(labeled_data, monkeypatch):
     X, y = labeled_data
     seen = []
-    from aleator.estimators import Supervised
-
     fit = Supervised.fit
     monkeypatch.setattr(
         Supervised, "fit", lambda self, X, y: seen.append((len(X), y.mean())) or fit(self, X, y)

@@ -1,4 +1,4 @@
-"""Each method's loss on a tiny case, against the formula written out."""
+"""The loss of each method on a tiny case, against the formula written out."""
 
 import math
 
@@ -9,18 +9,17 @@ from torch import nn
 
 from aleator import losses
 from aleator.methods.autoencoder import autoencoder
-from aleator.methods.dacl import dacl
+from aleator.methods.byol import byol
 from aleator.methods.diet import diet
-from aleator.methods.scarf import scarf
-from aleator.methods.siamese import OfBoth
+from aleator.methods.siamese import forward_pair
 from aleator.methods.simclr import simclr
 from aleator.methods.simsiam import simsiam
 from aleator.methods.stab import stab
 from aleator.methods.supervised import supervised
-from aleator.methods.tstcc import Foresight, tstcc
-from aleator.networks.context import Context
+from aleator.methods.tstcc import TemporalContrast, tstcc
 from aleator.networks.dropconnect import DropConnect
-from aleator.views import Corrupted, Mixed
+from aleator.networks.transformer import ContextTransformer
+from aleator.views import FeatureCorruption, Mixup
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +43,13 @@ class Plus(nn.Module):
         return x + self.number
 
 
-def parameters_of(role):
-    return {id(parameter) for parameter in role.parameters()}
+def parameters_of(*modules):
+    """Of modules or parameter groups."""
+    return {id(parameter) for module in modules for parameter in module.parameters()}
+
+
+def groups_of(method):
+    return {group.name: parameters_of(group) for group in the_phase(method).groups}
 
 
 def test_autoencoder():
@@ -54,9 +58,7 @@ def test_autoencoder():
     x = torch.randn(5, 3)
     error = ((decoder(encoder(x)) - x) ** 2).sum() / 15
     torch.testing.assert_close(the_phase(method).loss(x), error)
-    assert parameters_of(the_phase(method).trains["encoder"]) == {
-        id(p) for p in [*encoder.parameters(), *decoder.parameters()]
-    }
+    assert groups_of(method) == {"encoder": parameters_of(encoder, decoder)}
 
 
 def literal_nt_xent(first, second, temperature):
@@ -86,7 +88,8 @@ def test_scarf_compares_a_row_as_it_is_with_itself_corrupted():
             return super().forward(x)
 
     table = torch.randn(50, 10)
-    method = scarf(Encoder(10, 4), nn.Identity(), Corrupted(table, 0.6), temperature=1.0)
+    views = nn.Identity(), FeatureCorruption(table, 0.6)
+    method = simclr(Encoder(10, 4), nn.Identity(), *views, temperature=1.0)
     the_phase(method).loss(table[:8])
     anchors, corrupted = seen[0].chunk(2)
     assert torch.equal(anchors, table[:8])
@@ -102,7 +105,8 @@ def test_dacl_compares_two_mixtures():
             return super().forward(x)
 
     x = torch.randn(8, 10)
-    method = dacl(Encoder(10, 4), nn.Identity(), Mixed(["linear"], 0.9), temperature=1.0)
+    mixup = Mixup(["linear"], 0.9)
+    method = simclr(Encoder(10, 4), nn.Identity(), mixup, mixup, temperature=1.0)
     the_phase(method).loss(x)
     first, second = seen[0].chunk(2)
     for view in (first, second):
@@ -142,24 +146,75 @@ def test_simsiams_gradient_stops():
     assert not torch.allclose(ours, flowing[0])
 
 
-def test_simsiams_predictor_has_a_role_and_so_a_rate_of_its_own():
+def test_simsiams_predictor_is_a_group_with_its_own_constant_learning_rate():
     encoder, projector, predictor = simsiam_parts()
-    method = simsiam(encoder, projector, predictor, Plus(0.5), Plus(-0.5))
-    trains = the_phase(method).trains
-    assert parameters_of(trains["predictor"]) == parameters_of(predictor)
-    assert not parameters_of(trains["encoder"]) & parameters_of(predictor)
+    views = Plus(0.5), Plus(-0.5)
+    method = simsiam(encoder, projector, predictor, *views, predictor_lr=0.3)
+    assert groups_of(method) == {
+        "encoder": parameters_of(encoder, projector),
+        "predictor": parameters_of(predictor),
+    }
+    group = next(group for group in the_phase(method).groups if group.name == "predictor")
+    assert (group.lr, group.schedule) == (0.3, "constant")
+
+
+def byol_parts(momentum):
+    encoder, projector, predictor = simsiam_parts()
+    online = nn.Sequential(encoder, nn.Flatten(), projector)
+    return byol(online, predictor, Plus(0.5), Plus(-0.5), momentum), online, predictor
+
+
+def moved(module):
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn_like(parameter))
+
+
+def test_byol():
+    method, online, predictor = byol_parts(0.9)
+    target = method.modules["target"]
+    moved(target)  # at first it equals the online network
+    x = torch.randn(5, 3)
+    views = x + 0.5, x - 0.5
+    predictions = [predictor(online(view)) for view in views]
+    targets = [target(view).detach() for view in views]
+    cosine = F.cosine_similarity(predictions[0], targets[1])
+    cosine = cosine + F.cosine_similarity(predictions[1], targets[0])
+    loss = the_phase(method).loss(x)
+    torch.testing.assert_close(loss, 2 - cosine.mean())
+    loss.backward()
+    assert all(p.grad is not None for p in [*online.parameters(), *predictor.parameters()])
+    assert all(p.grad is None for p in target.parameters())
+    assert groups_of(method) == {"encoder": parameters_of(online, predictor)}
+
+
+def test_byols_target_is_a_moving_average():
+    method, online, _ = byol_parts(0.9)
+    target = method.modules["target"]
+    average = [parameter.detach().clone() for parameter in online.parameters()]
+    assert all(map(torch.equal, average, target.parameters())), "it starts as a copy"
+    for _ in range(3):
+        moved(online)
+        with torch.no_grad():
+            the_phase(method).after_step()
+        average = [
+            0.9 * a + 0.1 * b.detach() for a, b in zip(average, online.parameters(), strict=True)
+        ]
+        for ours, expected in zip(target.parameters(), average, strict=True):
+            torch.testing.assert_close(ours.detach(), expected)
+    assert not parameters_of(target) & parameters_of(online)
 
 
 def test_stabs_two_masks_differ():
     encoder = nn.Linear(40, 30)
     thinned = DropConnect(encoder, 0.25)
-    first, second = thinned.thinned()["weight"], thinned.thinned()["weight"]
+    first, second = thinned.draw_weights()["weight"], thinned.draw_weights()["weight"]
     assert not torch.equal(first == 0, second == 0)
     for weight in (first, second):
         assert (weight == 0).float().mean().item() == pytest.approx(0.25, abs=0.05)
         kept = weight != 0
         torch.testing.assert_close(weight[kept], encoder.weight[kept] / 0.75)
-    assert set(thinned.thinned()) == {"weight"}  # the offset is left alone
+    assert set(thinned.draw_weights()) == {"weight"}  # not the bias
 
 
 def test_stab_sees_the_same_rows_twice_and_trains_the_whole_encoder():
@@ -187,7 +242,8 @@ def test_diets_smoothing_by_hand():
             expected -= target * log_share[row, at].item() / 2
     assert the_phase(method).loss(x, index).item() == pytest.approx(expected, rel=1e-5)
     assert the_phase(method).columns == ("input", "index")
-    assert (method.layers[0].weights, method.layers[0].outputs) == (28, 7)
+    (large,) = method.large_layers
+    assert (large.n_parameters, large.n_outputs) == (28, 7)
 
 
 def test_supervised():
@@ -211,7 +267,7 @@ def test_temporal_contrast_matches_the_formula():
 
 
 def test_the_context_never_sees_beyond_its_last_step():
-    context = Context(6, width=8).eval()
+    context = ContextTransformer(6, width=8).eval()
     steps = torch.randn(4, 10, 6)
     last = torch.tensor([0, 3, 8, 9])
     changed = steps.clone()
@@ -225,13 +281,13 @@ def test_the_context_never_sees_beyond_its_last_step():
 
 
 def test_what_is_predicted_begins_after_the_context_and_exists():
-    foresight = Foresight(channels=2, future_steps=4)
+    contrast = TemporalContrast(channels=2, future_steps=4)
     steps = torch.arange(10.0)[None, :, None].expand(3, 10, 2)
     lasts = set()
     for _ in range(300):
-        last = foresight.draw_last(10, 3, torch.device("cpu"))
+        last = contrast.draw_last(10, 3, torch.device("cpu"))
         assert (last == last[0]).all()
-        future = foresight.future(steps, last)
+        future = contrast.future(steps, last)
         assert future.shape == (4, 3, 2)
         assert future[:, 0, 0].tolist() == [last[0] + 1 + k for k in range(4)]
         lasts.add(int(last[0]))
@@ -240,14 +296,14 @@ def test_what_is_predicted_begins_after_the_context_and_exists():
 
 def test_tstcc_weighs_two_contrasts():
     encoder = nn.Conv1d(2, 4, kernel_size=3)
-    foresight = Foresight(4, 3, width=8).eval()  # no dropout
+    contrast = TemporalContrast(4, 3, width=8).eval()  # no dropout
     views = Plus(0.1), Plus(-0.1)
     x = torch.randn(6, 2, 12)
 
     def loss(temporal, contextual):
         torch.manual_seed(3)
         method = tstcc(
-            encoder, foresight, *views,
+            encoder, contrast, *views,
             temporal_weight=temporal, contextual_weight=contextual, temperature=0.2,
         )  # fmt: skip
         return the_phase(method).loss(x)
@@ -256,12 +312,12 @@ def test_tstcc_weighs_two_contrasts():
     # And each of them written out.
     torch.manual_seed(3)
     maps = [F.normalize(encoder(x + shift), dim=1).transpose(1, 2) for shift in (0.1, -0.1)]
-    lasts = [foresight.draw_last(10, 6, torch.device("cpu")) for _ in range(2)]
+    lasts = [contrast.draw_last(10, 6, torch.device("cpu")) for _ in range(2)]
     temporal, contexts = 0.0, []
     for mine, other, last in ((maps[0], maps[1], lasts[0]), (maps[1], maps[0], lasts[1])):
-        context = foresight.context(mine, last)
-        contexts.append(foresight.head(context))
-        ahead = foresight.predict(context).view(6, 3, 4)
+        context = contrast.context(mine, last)
+        contexts.append(contrast.head(context))
+        ahead = contrast.predict(context).view(6, 3, 4)
         for k in range(3):
             scores = other[:, int(last[0]) + 1 + k] @ ahead[:, k].T
             temporal -= scores.log_softmax(1).diagonal().mean() / 3
@@ -269,15 +325,14 @@ def test_tstcc_weighs_two_contrasts():
     assert loss(0, 1).item() == pytest.approx(literal_nt_xent(*contexts, 0.2), rel=1e-4)
 
 
-def test_views_are_normalised_apart_only_where_batches_are():
+def test_views_are_normalized_apart_only_where_batches_are():
     calls = []
 
     def function(x):
         calls.append(len(x))
         return x
 
-    OfBoth(function, nn.Linear(2, 2))(torch.zeros(3, 2), torch.ones(3, 2))
-    OfBoth(function, nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))(
-        torch.zeros(3, 2), torch.ones(3, 2)
-    )
+    views = torch.zeros(3, 2), torch.ones(3, 2)
+    forward_pair(function, nn.Linear(2, 2))(*views)
+    forward_pair(function, nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))(*views)
     assert calls == [6, 3, 3]

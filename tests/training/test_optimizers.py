@@ -7,10 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from aleator.networks.bank import HeadBank
-from aleator.networks.factors import accept_factors, factors_of
 from aleator.training import optimizers
+from aleator.training.factored_gradient import accept_factors, factors_of
+from aleator.training.head_bank import HeadBank
+from aleator.training.method import ParameterGroup
 from aleator.training.optimizers import Optimizer, OptimizerSettings
+from aleator.training.schedules import Schedule
 
 CPU = torch.device("cpu")
 needs_triton = pytest.mark.skipif(
@@ -19,7 +21,7 @@ needs_triton = pytest.mark.skipif(
 
 
 def settings(name, decay=0.05, momentum=0.8):
-    return OptimizerSettings(name, {"encoder": 0.02}, (0.8, 0.95), momentum, decay)
+    return OptimizerSettings(name, 0.02, (0.8, 0.95), momentum, decay)
 
 
 def reference(name, parameters, decay=0.05, momentum=0.8):
@@ -37,7 +39,7 @@ def network():
 
 def run_both(name, prepare=lambda optimizer: None, **changes):
     mine, theirs = network(), network()
-    optimizer = Optimizer(settings(name, **changes), {"encoder": mine}, CPU)
+    optimizer = Optimizer(settings(name, **changes), [ParameterGroup("encoder", [mine])], CPU)
     prepare(optimizer)
     other = reference(name, theirs.parameters(), **changes)
     for step in range(5):
@@ -45,7 +47,7 @@ def run_both(name, prepare=lambda optimizer: None, **changes):
         for net in (mine, theirs):
             net(x).square().sum().backward()
         optimizer.step()
-        optimizer.forget_gradients()
+        optimizer.zero_grad()
         other.step()
         other.zero_grad()
     for a, b in zip(mine.parameters(), theirs.parameters(), strict=True):
@@ -61,7 +63,10 @@ def test_as_torch_optim(name):
 @pytest.mark.parametrize("name", ["adam", "sgd"])
 def test_in_pieces(name):
     def cut(optimizer):
-        optimizer.groups[0].piece = 16
+        (group,) = optimizer.groups
+        group.piece = 16
+        if group.steps:  # one count per piece
+            group.steps = [torch.zeros(()) for _ in group.split(group.parameters)]
 
     run_both(name, cut)
 
@@ -76,7 +81,7 @@ def test_piece_sizes_fill_one_launch():
 
 def test_parameters_without_gradient_are_left_alone():
     net = network()
-    optimizer = Optimizer(settings("adam"), {"encoder": net}, CPU)
+    optimizer = Optimizer(settings("adam"), [ParameterGroup("encoder", [net])], CPU)
     before = net[0].weight.clone()
     net[3].weight.grad = torch.ones_like(net[3].weight)
     optimizer.step()
@@ -84,14 +89,44 @@ def test_parameters_without_gradient_are_left_alone():
     assert not torch.equal(net[3].weight, network()[3].weight)
 
 
-def test_all_memory_is_listed():
+def test_all_state_is_listed():
     net = network()
-    optimizer = Optimizer(settings("adam"), {"encoder": net}, CPU)
+    optimizer = Optimizer(settings("adam"), [ParameterGroup("encoder", [net])], CPU)
     net(torch.randn(2, 2, 1, 8)).sum().backward()
-    before = [tensor.clone() for tensor in optimizer.memory()]
+    before = [tensor.clone() for tensor in optimizer.state()]
     optimizer.step()
-    changed = sum(not torch.equal(a, b) for a, b in zip(before, optimizer.memory(), strict=True))
-    assert changed == 1 + 2 * len(list(net.parameters()))  # the step count, two moments each
+    changed = sum(not torch.equal(a, b) for a, b in zip(before, optimizer.state(), strict=True))
+    assert changed == 3 * len(list(net.parameters()))  # a step count and two moments each
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_a_restored_optimizer_continues_the_same(name):
+    def schedule_for(group):
+        return Schedule("cosine", total=6)
+
+    def made(net):
+        groups = [ParameterGroup("first", [net[0]], lr=0.1), ParameterGroup("rest", [net[2:]])]
+        return Optimizer(settings(name), groups, CPU, schedule_for)
+
+    def step(net, optimizer, count):
+        optimizer.set_lr(count)
+        x = torch.randn(7, 2, 1, 8, generator=torch.Generator().manual_seed(count))
+        net(x).square().sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    net, other = network(), network()
+    optimizer, restored = made(net), made(other)
+    for count in range(3):
+        step(net, optimizer, count)
+    other.load_state_dict(net.state_dict())
+    restored.load_state_dict(optimizer.state_dict())
+    assert [group.lr for group in restored.groups] == [group.lr for group in optimizer.groups]
+    for count in range(3, 6):
+        step(net, optimizer, count)
+        step(other, restored, count)
+    for a, b in zip(net.parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b)
 
 
 def test_factors_are_handed_over_instead_of_a_gradient():
@@ -105,8 +140,8 @@ def test_factors_are_handed_over_instead_of_a_gradient():
     accept_factors(weight)
     bank(x).square().sum().backward()
     assert weight.grad is None
-    slope, rows = factors_of(weight)
-    torch.testing.assert_close(torch.einsum("mkd,me->kde", slope, rows), dense)
+    grad_output, rows = factors_of(weight)
+    torch.testing.assert_close(torch.einsum("mkd,me->kde", grad_output, rows), dense)
 
 
 @needs_triton
@@ -122,9 +157,9 @@ def test_factored_adam_kernel(name, rows):
     torch.manual_seed(0)
     mine = HeadBank([nn.Linear(70, 40) for _ in range(2)])
     theirs = copy.deepcopy(mine)
-    optimizer = Optimizer(settings(name), {"encoder": mine}, CPU)
+    optimizer = Optimizer(settings(name), [ParameterGroup("encoder", [mine])], CPU)
     optimizer._factored = factored_adam.factored_adam_
-    optimizer.groups[0].rate = torch.tensor(0.02)
+    optimizer.groups[0].lr = torch.tensor(0.02)
     accept_factors(mine.parts[0].weight)
     other = reference(name, theirs.parameters())
     for _ in range(4):
@@ -133,7 +168,7 @@ def test_factored_adam_kernel(name, rows):
             bank(x).square().mean().backward()
         assert mine.parts[0].weight.grad is None
         optimizer.step()
-        optimizer.forget_gradients()
+        optimizer.zero_grad()
         assert factors_of(mine.parts[0].weight) is None
         other.step()
         other.zero_grad()

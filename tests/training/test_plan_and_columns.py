@@ -1,20 +1,26 @@
-"""Where columns go, and that a run is the same wherever they are."""
+"""Where columns are kept, and that a run does not depend on it."""
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from aleator.estimators import trained
-from aleator.training.columns import Staged
-from aleator.training.plan import DEVICE, HOST, RECOMPUTED, ColumnNeed, place_columns
+from aleator.inputs import ArraySource
+from aleator.training import plan as plan_module
+from aleator.training.columns import HostCache, ResidentColumn, StagedColumn
+from aleator.training.host_rows import SourceRows, TensorRows
+from aleator.training.plan import DEVICE, HOST, RECOMPUTED, STREAMED, ColumnNeed, place_columns
 from tests.small import small_lfr
 
+CPU = torch.device("cpu")
 NEEDS = [
-    ColumnNeed("input", rows=1000, row_shape=(25,), reads=2, derived=False),  # 100 kB
-    ColumnNeed("targets", rows=1000, row_shape=(5, 10), reads=6, derived=True),  # 200 kB
-    ColumnNeed("embedding", rows=1000, row_shape=(10,), reads=5, derived=True),  # 40 kB
+    ColumnNeed("input", n_samples=1000, sample_shape=(25,), reads=2, origin=DEVICE),  # 100 kB
+    ColumnNeed("targets", n_samples=1000, sample_shape=(5, 10), reads=6),  # 200 kB
+    ColumnNeed("embedding", n_samples=1000, sample_shape=(10,), reads=5),  # 40 kB
 ]
 
 
@@ -45,13 +51,43 @@ def test_what_does_not_fit_moves_down(device, host, expected):
     assert tuple(where(device, host).values()) == expected
 
 
+@pytest.mark.parametrize("origin", [DEVICE, HOST, STREAMED])
+def test_a_given_column_stays_where_it_is_if_the_device_is_the_host(origin):
+    needs = [dataclasses.replace(NEEDS[0], origin=origin), *NEEDS[1:]]
+    assert where(10**9, None, needs)["input"] == origin
+    assert where(0, None, needs)["input"] == origin
+
+
+def test_a_streamed_column_is_copied_to_the_device_or_stays_streamed():
+    needs = [dataclasses.replace(NEEDS[0], origin=STREAMED), *NEEDS[1:]]
+    assert where(10**9, 10**9, needs)["input"] == DEVICE
+    assert where(0, 10**9, needs)["input"] == STREAMED
+
+
 def test_a_column_that_would_be_stale_is_never_kept():
     stale = [NEEDS[0], NEEDS[1], dataclasses.replace(NEEDS[2], never_kept=True)]
     assert where(10**9, 10**9, stale)["embedding"] == RECOMPUTED
 
 
+def test_targets_of_samples_that_are_never_read_are_not_computed(table):
+    few = small_lfr(steps=2, batch_size=16).fit(table)
+    assert few.plan_.where("targets") == RECOMPUTED
+    many = small_lfr(steps=4, batch_size=16).fit(table)
+    assert many.plan_.where("targets") == DEVICE
+
+
+def test_derived_columns_of_streamed_data_do_not_fill_the_memory(table, tmp_path, monkeypatch):
+    np.save(tmp_path / "X.npy", table)
+    assert small_lfr().fit(tmp_path / "X.npy").plan_.where("targets") == DEVICE
+    monkeypatch.setattr(plan_module, "_STREAMED_LIMIT", 100)
+    streamed = small_lfr().fit(tmp_path / "X.npy")
+    assert streamed.plan_.where("input") == STREAMED
+    assert streamed.plan_.where("targets") == RECOMPUTED
+    assert small_lfr().fit(table).plan_.where("targets") == DEVICE
+
+
 def run_with(monkeypatch, X, places, **changes):
-    """Fit with columns placed as told, though the device is the CPU."""
+    """Fit with columns in the given places, though the device is the CPU."""
     original = trained.make_plan
 
     def placed(*arguments, **named):
@@ -71,6 +107,7 @@ def run_with(monkeypatch, X, places, **changes):
     "places",
     [
         {"input": HOST},
+        {"input": STREAMED},
         {"targets": HOST},
         {"embedding": HOST},
         {"input": HOST, "targets": HOST, "embedding": HOST},
@@ -80,10 +117,12 @@ def run_with(monkeypatch, X, places, **changes):
     ],
     ids=lambda places: "-".join(f"{name}@{where}" for name, where in places.items()),
 )
-def test_a_run_is_the_same_wherever_columns_live(monkeypatch, data, places, request):
+def test_a_run_is_the_same_wherever_columns_are_kept(monkeypatch, data, places, request):
     X = request.getfixturevalue(data)
     # Small steps: a ResNet on 24 tiny images would turn another rounding into another run.
-    expected = small_lfr(predictor_epochs=2, epochs=3, learning_rate=1e-5).fit(X)
+    with monkeypatch.context() as patch:
+        everywhere = {"input": DEVICE, "targets": DEVICE, "embedding": DEVICE}
+        expected = run_with(patch, X, everywhere, learning_rate=1e-5)
     lfr = run_with(monkeypatch, X, places, learning_rate=1e-5)
     for name, place in places.items():
         assert lfr.plan_.where(name) == place
@@ -105,19 +144,34 @@ def test_a_small_memory_limit_is_kept(table):
     )
 
 
-def test_staging_brings_the_right_rows():
-    column = Staged(torch.arange(20.0).view(10, 2), torch.device("cpu"))
+@pytest.mark.parametrize("kind", [TensorRows, lambda rows: SourceRows(ArraySource(rows.numpy()))])
+def test_staging_brings_the_right_rows(kind):
+    column = StagedColumn(kind(torch.arange(20.0).view(10, 2)), CPU)
     for index in ([3, 1], [9, 0], [4, 4], [7]):
         column.stage(torch.tensor(index))
         rows = column.rows(torch.tensor(index))
         assert rows[:, 0].tolist() == [2.0 * i for i in index]
+    assert torch.cat(list(column.chunks(3)))[:, 1].tolist() == list(range(1, 20, 2))
 
 
-def test_a_pass_is_charged_with_what_was_computed_for_it(table):
-    import time
+def test_a_cache_returns_what_was_written():
+    column = HostCache((6, 2), CPU)
+    column.write(0, torch.zeros(4, 2))
+    column.write(4, torch.ones(2, 2))
+    column.stage(torch.tensor([5, 0]))
+    assert column.rows(torch.tensor([5, 0]))[:, 0].tolist() == [1.0, 0.0]
 
-    from torch import nn
 
+def test_a_resident_column_shares_the_memory_of_a_tensor():
+    tensor = torch.arange(20.0).view(10, 2)
+    column = ResidentColumn.copied(TensorRows(tensor), CPU)
+    tensor[3] = -1
+    assert column.rows(torch.tensor([3])).tolist() == [[-1.0, -1.0]]
+    source = SourceRows(ArraySource(tensor.numpy()))
+    assert torch.equal(torch.cat(list(ResidentColumn.copied(source, CPU).chunks(4))), tensor)
+
+
+def test_the_time_of_a_pass_includes_the_columns_computed_for_it(table):
     class Slow(nn.Linear):
         def forward(self, x):
             time.sleep(0 if self.training else 0.1)
@@ -130,8 +184,6 @@ def test_a_pass_is_charged_with_what_was_computed_for_it(table):
 
 
 def test_in_the_predictor_phase_the_encoder_does_not_run(table):
-    from torch import nn
-
     calls = {"train": 0, "eval": 0, "projector": 0}
 
     class Counting(nn.Linear):
@@ -153,7 +205,7 @@ def test_in_the_predictor_phase_the_encoder_does_not_run(table):
     ).fit(table)
     steps = 4  # 60 rows in batches of 16
     assert calls["train"] == 3 * steps
-    # Twice a round, over all rows and over a sample of them; and once to learn its width.
+    # Twice per epoch, over all rows and over a sample of them; and once to find its width.
     assert calls["eval"] == 2 * 3 + 1
-    assert calls["projector"] == 2 + 2 + 1  # selection, targets, and once to learn the width
+    assert calls["projector"] == 2 + 2 + 2  # selection, targets, and twice to find the width
     assert len(lfr.history_) == 3 * 6

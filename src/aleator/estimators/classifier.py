@@ -84,6 +84,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
         ndarray of shape (n,)
             Classes.
         """
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(1)]
 
     def _encode_labels(self, y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""A collapse is seen, and a healthy run is left in peace."""
+"""A collapse of the embedding is reported; a healthy run gives no warning."""
 
 import warnings
 
@@ -7,16 +7,18 @@ import pytest
 import torch
 from torch import nn
 
-from aleator import LFR, Autoencoder, SimSiam
-from aleator.training.watch import EmbeddingWatch, _effective_rank
+from aleator import BYOL, LFR, Autoencoder, SimSiam
+from aleator.exceptions import CollapseWarning
+from aleator.inputs import ArraySource
+from aleator.training.monitor import CollapseMonitor, _effective_rank_of_gram
 
 
-def looked_at(rows):
-    watch = EmbeddingWatch(nn.Flatten(), rows)
-    watch.settle(torch.device("cpu"))
+def record_of(rows):
+    monitor = CollapseMonitor(nn.Flatten(), ArraySource(rows.numpy()))
+    monitor.setup(torch.device("cpu"))
     record = {}
-    watch.look(record)
-    watch.close()
+    monitor.update(record)
+    monitor.close()
     return record
 
 
@@ -25,12 +27,12 @@ def test_equal_directions_count_as_many(rank):
     """Orthogonal directions of equal spread: the effective rank is their number."""
     basis = torch.linalg.qr(torch.randn(8, 8))[0][:rank]
     corners = torch.cat([basis, -basis])
-    assert looked_at(corners + 3)["effective_rank"] == pytest.approx(rank, rel=1e-4)
+    assert record_of(corners + 3)["effective_rank"] == pytest.approx(rank, rel=1e-4)
 
 
 def test_numbers_by_hand():
     rows = torch.tensor([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
-    record = looked_at(rows)
+    record = record_of(rows)
     assert record["embedding_std"] == pytest.approx((1.5 + 0.5) / 2)
     share = np.array([0.75, 0.25])
     entropy = -(share * np.log(share)).sum()
@@ -39,16 +41,17 @@ def test_numbers_by_hand():
 
 def test_a_large_sample_is_taken_evenly():
     rows = torch.arange(10_000.0)[:, None]
-    watch = EmbeddingWatch(nn.Identity(), rows)
-    assert len(watch._rows) == 256
-    assert watch._rows[0] == 0
-    assert watch._rows[-1] == 9999
-    assert watch._rows.diff(dim=0).max() < 41
+    monitor = CollapseMonitor(nn.Identity(), ArraySource(rows.numpy()))
+    assert len(monitor._rows) == 256
+    assert monitor._rows[0] == 0
+    assert monitor._rows[-1] == 9999
+    assert monitor._rows.diff(dim=0).max() < 41
+    monitor.close()
 
 
 def test_no_spread_and_no_number():
-    assert looked_at(torch.ones(5, 3))["effective_rank"] == 1
-    assert np.isnan(_effective_rank(np.array([[np.nan]])))
+    assert record_of(torch.ones(5, 3))["effective_rank"] == 1
+    assert np.isnan(_effective_rank_of_gram(np.array([[np.nan]])))
 
 
 def test_every_epoch_is_in_the_history(table):
@@ -68,12 +71,15 @@ def test_a_collapse_to_a_point_warns(table):
         epochs=30, weight_decay=10.0, learning_rate=0.02, optimizer="sgd", random_state=0,
         progress=False,
     )  # fmt: skip
-    with pytest.warns(UserWarning, match="Autoencoder: the embedding has collapsed to nearly one"):
+    with pytest.warns(
+        CollapseWarning, match="Autoencoder: the embedding has collapsed to nearly one"
+    ):
         model.fit(table)
     assert model.history_[-1]["embedding_std"] < 1e-3 * model.history_[0]["embedding_std"]
 
 
-def test_a_collapse_to_a_direction_warns(random):
+@pytest.mark.parametrize("method", [SimSiam, BYOL])
+def test_a_collapse_to_a_direction_warns(random, method):
     X = random.normal(size=(100, 6))
 
     class Line(nn.Module):
@@ -84,8 +90,8 @@ def test_a_collapse_to_a_direction_warns(random):
         def forward(self, x):
             return (x @ self.weight) * torch.ones(8)
 
-    with pytest.warns(UserWarning, match="nearly one direction"):
-        SimSiam(encoder=Line(), epochs=1, progress=False).fit(X)
+    with pytest.warns(CollapseWarning, match="nearly one direction"):
+        method(encoder=Line(), epochs=1, progress=False).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # data on a line themselves are no collapse
         LFR(epochs=1, embedding_dim=8, n_projectors=2, progress=False).fit(X[:, :1])

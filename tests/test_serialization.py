@@ -1,7 +1,8 @@
-"""save and load: faithful, atomic, and clear about what is wrong."""
+"""save and load: exact, atomic, and with errors that name what is wrong."""
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,12 @@ import torch
 from torch import nn
 
 import aleator
-from aleator import modelfiles, modelfolders
-from aleator.parameters import NotStored
-from tests.small import small, small_lfr
+from aleator import LFR, atomic_io
+from aleator.exceptions import ModelFileError
+from aleator.serialization import NotStored
+from tests.small import ALL, small, small_lfr
+
+OLD_MODELS = Path(__file__).parent / "files" / "models-0.2"
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def test_a_loaded_estimator_is_the_saved_one(data, changes, request, tmp_path):
     for mine, theirs in zip(lfr.predictors_, again.predictors_, strict=True):
         for name, value in mine.state_dict().items():
             assert torch.equal(value, theirs.state_dict()[name])
-    inside = torch.from_numpy(lfr.door_.admit(X))
+    inside = torch.from_numpy(lfr.adapter_.transform(X))
     with torch.no_grad():
         for mine, theirs in zip(lfr.projectors_, again.projectors_, strict=True):
             assert torch.equal(mine(inside), theirs(inside))
@@ -71,11 +75,71 @@ def test_parameters_of_every_kind_survive(name, changes, table, tmp_path):
     np.testing.assert_allclose(refitted.transform(table), model.transform(table), atol=1e-6)
 
 
-def test_what_is_no_network_of_it_is_refused(saved):
-    with pytest.raises(modelfiles.ModelFileError, match="LFR has no decoder; its networks are"):
+def test_unknown_networks_are_refused(saved):
+    with pytest.raises(ModelFileError, match="LFR has no network 'decoder'; its networks are"):
         aleator.load(saved[1], decoder=nn.Linear(1, 1))
-    with pytest.raises(modelfiles.ModelFileError, match="encoder must be one module"):
+    with pytest.raises(ModelFileError, match="encoder must be one module"):
         aleator.load(saved[1], encoder=[nn.Linear(1, 1)])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_estimator_is_saved_with_its_networks(name, table, series, tmp_path):
+    X = series if name == "TSTCC" else table
+    model = small(name).fit(X, np.array(["a", "b"])[np.arange(len(X)) % 2])
+    model.save(tmp_path)
+    again = aleator.load(tmp_path)
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    for network in model._networks:
+        mine, theirs = (getattr(m, f"{network}_") for m in (model, again))
+        if isinstance(mine, nn.Module):
+            mine, theirs = [mine], [theirs]
+        for ours, other in zip(mine, theirs, strict=True):
+            state = other.state_dict()
+            assert all(torch.equal(value, state[k]) for k, value in ours.state_dict().items())
+            assert not other.training
+
+
+OLD_NETWORKS = {"lfr-own-encoder": {"encoder": nn.Linear(5, 4)}}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["lfr-table", "lfr-own-encoder", "simclr-series", "autoencoder-series", "supervised-series",
+     "logreg-table"],
+)  # fmt: skip
+def test_models_of_version_0_2_are_read(name, tmp_path):
+    with np.load(OLD_MODELS / "expected.npz") as file:
+        X, expected = file[name.split("-")[-1] if "own" not in name else "table"], file[name]
+    model = aleator.load(OLD_MODELS / name, **OLD_NETWORKS.get(name, {}))
+    np.testing.assert_allclose(model.transform(X), expected, rtol=1e-5, atol=1e-6)
+    assert model.n_features_in_ == X.shape[1]
+    if name.startswith("simclr"):
+        assert isinstance(model.projection_head_, nn.Sequential)
+    if name.startswith("lfr"):
+        assert model.projector_kernel_.shape[0] > len(model.selected_projectors_)
+    model.save(tmp_path)  # in the present format
+    again = aleator.load(tmp_path, **OLD_NETWORKS.get(name, {}))
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
+class _Doubled(LFR):
+    """An estimator of a user."""
+
+    def transform(self, X):
+        return 2 * super().transform(X)
+
+
+def test_user_classes_are_passed_to_load(table, tmp_path):
+    model = _Doubled(**small_lfr().get_params()).fit(table)
+    model.save(tmp_path)
+    again = aleator.load(tmp_path, classes=[_Doubled])
+    assert type(again) is _Doubled
+    np.testing.assert_array_equal(again.transform(table), model.transform(table))
+    with pytest.raises(ModelFileError, match=r"holds a _Doubled.*classes=\[_Doubled\]"):
+        aleator.load(tmp_path)
+    with pytest.raises(ValueError, match="subclasses of an estimator of aleator"):
+        aleator.load(tmp_path, classes=[dict])
 
 
 def test_column_names_survive(table, tmp_path):
@@ -97,31 +161,34 @@ def test_nothing_is_pickled(saved):
     assert names[1].endswith(".safetensors")
 
 
-def test_networks_of_ones_own(table, tmp_path):
+def test_user_networks(table, tmp_path):
     encoder = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
     projectors = [nn.Linear(5, 3) for _ in range(2)]
     lfr = small_lfr(encoder=encoder, projectors=projectors, n_candidates=None, loss=_my_loss)
     lfr.fit(table).save(tmp_path)
-    with pytest.raises(ValueError, match=r"encoder is your own \(Sequential\).*encoder=a module"):
+    with pytest.raises(
+        ValueError,
+        match=r"encoder of this model is a module of your own \(Sequential\).*encoder=a module",
+    ):
         aleator.load(tmp_path)
-    mould = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
-    untouched = mould[0].weight.clone()
-    again = aleator.load(tmp_path, encoder=mould)
+    template = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
+    untouched = template[0].weight.clone()
+    again = aleator.load(tmp_path, encoder=template)
     np.testing.assert_array_equal(again.transform(table), lfr.transform(table))
-    assert torch.equal(mould[0].weight, untouched)
+    assert torch.equal(template[0].weight, untouched)
     assert again.projectors_ is None
     assert len(again.predictors_) == 2
     assert isinstance(again.loss, NotStored)
     with pytest.raises(ValueError, match=r"cannot hold its loss \(_my_loss\)|its encoder"):
         again.fit(table)
-    full = aleator.load(tmp_path, encoder=mould, projectors=[nn.Linear(5, 3) for _ in range(2)])
+    full = aleator.load(tmp_path, encoder=template, projectors=[nn.Linear(5, 3) for _ in range(2)])
     assert torch.equal(full.projectors_[1].weight, lfr.projectors_[1].weight)
     with pytest.raises(ValueError, match="do not fit the module"):
         aleator.load(tmp_path, encoder=nn.Linear(5, 3))
     with pytest.raises(ValueError, match="2 projectors, but 1 are given"):
-        aleator.load(tmp_path, encoder=mould, projectors=[nn.Linear(5, 3)])
+        aleator.load(tmp_path, encoder=template, projectors=[nn.Linear(5, 3)])
     full.save(tmp_path / "twice")
-    assert aleator.load(tmp_path / "twice", encoder=mould).transform(table).shape == (60, 4)
+    assert aleator.load(tmp_path / "twice", encoder=template).transform(table).shape == (60, 4)
 
 
 def _my_loss(prediction, target):
@@ -144,12 +211,12 @@ def rewrite_epochs(folder):
     ("harm", "message"),
     [
         (lambda f: (f / "aleator.json").unlink(), "holds no saved model"),
-        (lambda f: weights_of(f).unlink(), "weights are missing"),
-        (lambda f: damage(weights_of(f), lambda b: b[:-10]), "cut short or was altered"),
-        (lambda f: damage(weights_of(f), lambda b: b[:-1] + b"\x01"), "cut short or was altered"),
-        (lambda f: damage(f / "aleator.json", lambda b: b[:100]), "cut short or is not JSON"),
+        (lambda f: weights_of(f).unlink(), "weights of the model are missing"),
+        (lambda f: damage(weights_of(f), lambda b: b[:-10]), "truncated or was changed"),
+        (lambda f: damage(weights_of(f), lambda b: b[:-1] + b"\x01"), "truncated or was changed"),
+        (lambda f: damage(f / "aleator.json", lambda b: b[:100]), "truncated or is not JSON"),
         (lambda f: damage(f / "aleator.json", lambda b: b"\xff\xfe\x00"), "not JSON"),
-        (rewrite_epochs, "altered after it was saved"),
+        (rewrite_epochs, "changed after it was saved"),
         (lambda f: (f / "aleator.json").write_text("[1, 2]"), "was not written by aleator"),
         (lambda f: (f / "aleator.json").write_text('{"model": 1}'), "was not written by aleator"),
     ],
@@ -159,7 +226,7 @@ def rewrite_epochs(folder):
 def test_damage_is_named(saved, harm, message):
     _, folder = saved
     harm(folder)
-    with pytest.raises(modelfiles.ModelFileError, match=message):
+    with pytest.raises(ModelFileError, match=message):
         aleator.load(folder)
 
 
@@ -177,24 +244,24 @@ def test_other_folders_and_versions(saved, tmp_path):
     description = json.loads(path.read_text())
     description["content"]["format_version"] = 99
     path.write_text(json.dumps(description))
-    with pytest.raises(ValueError, match="newer than this aleator"):
+    with pytest.raises(ValueError, match="newer than this version of aleator"):
         aleator.load(folder)
 
 
-def test_weights_cannot_be_fetched_from_elsewhere(saved):
+def test_weights_are_only_read_from_the_folder(saved):
     _, folder = saved
     content = json.loads((folder / "aleator.json").read_text())["content"]
     content["weights"]["file"] = "../../secret.safetensors"
-    description = {"content": content, "sha256": modelfolders._checksum(content)}
+    description = {"content": content, "sha256": atomic_io.json_digest(content)}
     (folder / "aleator.json").write_text(json.dumps(description))
-    with pytest.raises(ValueError, match="weights are missing") as caught:
+    with pytest.raises(ValueError, match="weights of the model are missing") as caught:
         aleator.load(folder)
     assert ".." not in str(caught.value)
 
 
-@pytest.mark.parametrize("crash_at", range(1, 8))
+@pytest.mark.parametrize("crash_at", range(1, 13))
 def test_a_crash_leaves_the_old_or_the_new_model(saved, table, monkeypatch, crash_at):
-    """Die at every call that touches the disk; what is there must load as one of the two."""
+    """Fail at every call that writes to disk; the folder must load as one of the two."""
     old, folder = saved
     new = small_lfr(random_state=9).fit(table)
     calls = 0
@@ -204,15 +271,16 @@ def test_a_crash_leaves_the_old_or_the_new_model(saved, table, monkeypatch, cras
             nonlocal calls
             calls += 1
             if calls == crash_at:
-                raise MemoryError("the power went out")
+                raise MemoryError("crash")
             return original(*arguments, **named)
 
         return call
 
     with monkeypatch.context() as patch:
         for name in ("fsync", "replace", "open"):
-            patch.setattr(modelfolders.os, name, counted(getattr(os, name)))
-        patch.setattr(modelfolders.Path, "unlink", counted(modelfolders.Path.unlink))
+            patch.setattr(atomic_io.os, name, counted(getattr(os, name)))
+        patch.setattr(atomic_io, "open", counted(open), raising=False)
+        patch.setattr(atomic_io.Path, "unlink", counted(atomic_io.Path.unlink))
         try:
             new.save(folder)
             crashed = False
@@ -223,6 +291,7 @@ def test_a_crash_leaves_the_old_or_the_new_model(saved, table, monkeypatch, cras
     is_new = np.array_equal(there, new.transform(table))
     assert is_old or is_new
     assert crashed or is_new
+    assert crashed == (crash_at < 12), "every call is tried, and the last time there are no more"
     new.save(folder)
     np.testing.assert_array_equal(aleator.load(folder).transform(table), new.transform(table))
 

@@ -1,4 +1,4 @@
-"""LFR as a user meets it: inputs, parameters, attributes, interruptions, failures."""
+"""LFR for a user: inputs, parameters, attributes, interruptions, failures."""
 
 import subprocess
 import sys
@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from aleator import LFR
+from aleator.exceptions import InterruptedTrainingWarning
 from tests.small import small_lfr
 
 
@@ -79,22 +80,22 @@ def test_torch_inputs_of_other_ranks(series, images):
 
 def test_named_modalities_accept_a_missing_channel_axis(random):
     signals = random.normal(size=(30, 20))
-    assert small_lfr(modality="series").fit(signals).door_.shape == (1, 20)
-    grey = random.random((20, 9, 9))
-    lfr = small_lfr(modality="image").fit(grey)
-    assert lfr.door_.shape == (1, 9, 9)
-    assert lfr.transform(grey).shape == (20, 8)
+    assert small_lfr(modality="series").fit(signals).adapter_.shape == (1, 20)
+    gray = random.random((20, 9, 9))
+    lfr = small_lfr(modality="image").fit(gray)
+    assert lfr.adapter_.shape == (1, 9, 9)
+    assert lfr.transform(gray).shape == (20, 8)
 
 
 def test_preprocessing_is_fitted_once(random):
     X = random.normal(3.0, 5.0, size=(50, 4))
     lfr = small_lfr(epochs=0).fit(X)
-    inside = lfr.door_.admit(X)
+    inside = lfr.adapter_.transform(X)
     np.testing.assert_allclose(inside.mean(0), 0, atol=1e-6)
     np.testing.assert_allclose(inside.std(0), 1, atol=1e-5)
-    np.testing.assert_allclose(lfr.door_.admit(X[:1]), inside[:1], atol=1e-6)
+    np.testing.assert_allclose(lfr.adapter_.transform(X[:1]), inside[:1], atol=1e-6)
     untouched = small_lfr(epochs=0, preprocessing=None).fit(X)
-    np.testing.assert_array_equal(untouched.door_.admit(X), X.astype(np.float32))
+    np.testing.assert_array_equal(untouched.adapter_.transform(X), X.astype(np.float32))
 
 
 def test_integer_images_and_wide_integers(random):
@@ -130,22 +131,21 @@ def test_fitted_attributes(table):
     assert "targets" in str(lfr.plan_)
     assert lfr.n_features_in_ == 5
     with torch.no_grad():
-        rows = lfr.encoder_(torch.from_numpy(lfr.door_.admit(table)))
+        rows = lfr.encoder_(torch.from_numpy(lfr.adapter_.transform(table)))
         np.testing.assert_array_equal(rows, lfr.transform(table))
         assert lfr.predictors_[0](rows).shape == (60, 8)
 
 
-def test_selection_is_what_select_diverse_says(table):
+def test_selection_is_that_of_select_diverse(table):
     from aleator.diversity import select_diverse
 
     lfr = small_lfr(n_projectors=3, n_candidates=3, epochs=0).fit(table)
     assert lfr.selected_projectors_.tolist() == [0, 1, 2], "N = K switches selection off"
     settings = {"n_candidates": 9, "epochs": 0, "selection_size": 60}
-    in_order = np.arange(60)[None]  # rounding decides the first choice, so the order matters
-    more = small_lfr(n_projectors=3, **settings).fit(table, sample_order=in_order)
+    more = small_lfr(n_projectors=3, **settings).fit(table)
     assert more.projector_kernel_.shape == (9, 9)
     everything = small_lfr(n_projectors=9, **settings).fit(table)
-    inside = torch.from_numpy(everything.door_.admit(table))
+    inside = torch.from_numpy(everything.adapter_.transform(table))
     with torch.no_grad():
         outputs = torch.stack([project(inside) for project in everything.projectors_])
     assert select_diverse(outputs, 3).tolist() == more.selected_projectors_.tolist()
@@ -192,12 +192,12 @@ def test_frozen_parameters_of_a_given_encoder_stay(table):
     assert torch.equal(lfr.encoder_[0].weight, module[0].weight)
     assert not torch.equal(lfr.encoder_[2].weight, module[2].weight)
     module[2].requires_grad_(False)
-    with pytest.raises(ValueError, match="encoder has no parameter that may be trained"):
+    with pytest.raises(ValueError, match="the encoder has no parameter to train"):
         small_lfr(encoder=module).fit(table)
 
 
 @pytest.mark.parametrize("rows", [33, 17])
-def test_a_last_row_that_would_stand_alone(random, rows):
+def test_a_single_last_row_joins_the_batch_before_it(random, rows):
     X = random.normal(size=(rows, 5))
     lfr = small_lfr(predictor="mlp", predictor_hidden=4).fit(X)
     assert lfr.history_[0]["steps"] == rows // 16
@@ -241,7 +241,7 @@ class _Interrupting:
 
 def test_an_interrupted_fit_can_be_used(table):
     lfr = small_lfr(loss=_Interrupting(after=9), epochs=50)
-    with pytest.warns(UserWarning, match="interrupted.*can be used"):
+    with pytest.warns(InterruptedTrainingWarning, match="interrupted.*estimator is fitted"):
         lfr.fit(table)
     assert lfr.transform(table).shape == (60, 8)
     assert sum(record["steps"] for record in lfr.history_) == 9
@@ -271,7 +271,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(table):
     assert set(vars(fresh)) == set(fresh.get_params())
 
 
-def test_a_diverging_loss_is_named(table):
+def test_a_loss_that_diverges_is_an_error(table):
     with pytest.raises(FloatingPointError, match="smaller learning_rate"):
         small_lfr(loss="mse", optimizer="sgd", learning_rate=1e6, epochs=5).fit(table)
 

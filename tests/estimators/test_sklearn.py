@@ -1,4 +1,4 @@
-"""LFR among scikit-learn's own tools."""
+"""The estimators with the tools of scikit-learn."""
 
 import pickle
 
@@ -83,6 +83,14 @@ def test_pickle_of_a_fitted_estimator(data, request):
     np.testing.assert_array_equal(again.transform(X), lfr.transform(X))
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_pickle_of_every_fitted_estimator(name, table, series):
+    X = series if name == "TSTCC" else table
+    model = small(name).fit(X, np.arange(len(X)) % 2)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
 def test_column_names_are_checked(table):
     frame = pd.DataFrame(table, columns=list("abcde"))
     lfr = small_lfr().fit(frame)
@@ -92,7 +100,7 @@ def test_column_names_are_checked(table):
 
 
 def test_column_names_of_mixed_types_are_refused_before_training(table, monkeypatch):
-    monkeypatch.setattr(LFR, "_draft", lambda *arguments: pytest.fail("it began to train"))
+    monkeypatch.setattr(LFR, "_prepare", lambda *arguments: pytest.fail("it began to train"))
     frame = pd.DataFrame(table, columns=["a", 1, "c", 2, "e"])
     with pytest.raises(TypeError, match=r"[Ff]eature names"):
         small_lfr().fit(frame)
