@@ -112,6 +112,8 @@ def test_models_of_version_0_2_are_read(name, tmp_path):
     with np.load(OLD_MODELS / "expected.npz") as file:
         X, expected = file[name.split("-")[-1] if "own" not in name else "table"], file[name]
     model = aleator.load(OLD_MODELS / name, **OLD_NETWORKS.get(name, {}))
+    if hasattr(model, "feature_names_in_"):
+        X = pd.DataFrame(X, columns=model.feature_names_in_)
     np.testing.assert_allclose(model.transform(X), expected, rtol=1e-5, atol=1e-6)
     assert model.n_features_in_ == X.shape[1]
     if name.startswith("simclr"):
