@@ -41,6 +41,10 @@ def _from_format_2(content: dict[str, Any]) -> dict[str, Any]:
     # "auto" has become a pooled CNN for long series, whose weights have another shape.
     if content["adapter"]["modality"] == "series" and parameters.get("encoder") == "auto":
         parameters["encoder"] = "cnn"
+    options = (parameters.get("view_options") or {}).get("options", {})
+    if "grey_share" in options:
+        renamed = {"gray_share" if k == "grey_share" else k: v for k, v in options.items()}
+        parameters["view_options"] = {"options": renamed}
     return content
 
 

@@ -35,13 +35,9 @@ def byol(
             average.lerp_(parameter, 1 - momentum)
 
     phase = Phase(
-        "byol",
-        [ParameterGroup("encoder", (online, predictor))],
-        train_mode=(online, predictor, target),
-        columns=(INPUT,),
-        loss=loss,
-        after_step=update_target,
-    )
+        "byol", [ParameterGroup("encoder", (online, predictor))], (online, predictor, target),
+        (INPUT,), loss, after_step=update_target,
+    )  # fmt: skip
     networks = {"encoder": online[0], "online": online, "predictor": predictor, "target": target}
     return Method({**networks, "view 1": view1, "view 2": view2}, [phase])
 
