@@ -29,7 +29,7 @@ TABLES_OF_PARAGRAPH = {
     "PhysioNet 2012": ("table1",),
     "Theorem": (),
     "STab on Income": ("stab-dropout",),
-    "Nearest neighbours on CIFAR-10": (),
+    "Nearest neighbors on CIFAR-10": (),
 }  # fmt: skip
 
 

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ class PeakMemory:
 
     Examples
     --------
+    >>> import time
     >>> with PeakMemory() as peak:
     ...     array = np.ones(10_000_000)
     ...     time.sleep(0.1)
@@ -106,6 +106,7 @@ def measure_map(scale: float) -> dict[str, Any]:
         lfr = LFR(steps=300, random_state=0, device="cpu", progress=False)
         with PeakMemory() as peak:
             lfr.fit(np.load(path, mmap_mode="r"))
+        assert lfr.plan_ is not None
         targets = lfr.plan_.where("targets")
         size = path.stat().st_size
     return {"shape": [rows, _MAP_COLUMNS], "data_bytes": size, "targets": targets,
