@@ -136,7 +136,15 @@ def measure(case: str, scale: float = 1.0) -> dict[str, Any]:
     dict
         The line that is printed.
     """
-    command = [sys.executable, "-m", __name__, case, "--scale", str(scale), "--in-process"]
+    command = [
+        sys.executable,
+        "-m",
+        "aleator.benchmark.memory",
+        case,
+        "--scale",
+        str(scale),
+        "--in-process",
+    ]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(output.splitlines()[-1])
 
