@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
-from aleator.estimators.networks import NetworkContext, NetworkSpec
+from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
 from aleator.inputs import InputAdapter, Source, read
 from aleator.modalities import Modality, get_modality, infer_modality

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
-from aleator.estimators.networks import DecoderSpec, EncoderSpec, NetworkSpec
+from aleator.estimators.network_specs import DecoderSpec, EncoderSpec, NetworkSpec
 from aleator.losses import mean_squared_error
 from aleator.networks.shapes import checked_output_width, flatten_output
 from aleator.training.method import INPUT, Method, ParameterGroup, Phase

@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from aleator.estimators import FitContext, TrainingSpec, estimator
-from aleator.estimators.networks import EncoderSpec, NetworkSpec, PredictorSpec, ProjectionHeadSpec
+from aleator.estimators.network_specs import (
+    EncoderSpec,
+    NetworkSpec,
+    PredictorSpec,
+    ProjectionHeadSpec,
+)
 from aleator.losses import cosine_distance
 from aleator.methods.siamese import TwoViewLearner, forward_pair, spec_of
 from aleator.training.method import INPUT, Method, ParameterGroup, Phase

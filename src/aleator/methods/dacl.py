@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
-from aleator.estimators.networks import EncoderSpec, NetworkSpec, ProjectionHeadSpec
+from aleator.estimators.network_specs import EncoderSpec, NetworkSpec, ProjectionHeadSpec
 from aleator.inputs import Source
 from aleator.methods.siamese import spec_of
 from aleator.methods.simclr import simclr

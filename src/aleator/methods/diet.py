@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
-from aleator.estimators.networks import EncoderSpec, NetworkSpec
+from aleator.estimators.network_specs import EncoderSpec, NetworkSpec
 from aleator.modalities.choices import SINGLE_VIEWS, make_single_view
 from aleator.networks.shapes import flatten_output
 from aleator.training.devices import seeded

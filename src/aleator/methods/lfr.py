@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from aleator.diversity import default_n_candidates
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
-from aleator.estimators.networks import (
+from aleator.estimators.network_specs import (
     EncoderSpec,
     NetworkContext,
     NetworkSpec,

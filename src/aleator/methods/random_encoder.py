@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from aleator.estimators import FitContext, RepresentationLearner, TrainingSpec, estimator
-from aleator.estimators.networks import EncoderSpec, NetworkSpec
+from aleator.estimators.network_specs import EncoderSpec, NetworkSpec
 from aleator.training.method import Method
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from torch import nn
 
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
-from aleator.estimators.networks import (
+from aleator.estimators.network_specs import (
     EncoderSpec,
     NetworkSpec,
     PredictorSpec,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from aleator.estimators import FitContext, TrainingSpec, estimator
-from aleator.estimators.networks import (
+from aleator.estimators.network_specs import (
     EncoderSpec,
     NetworkSpec,
     PredictorSpec,

@@ -16,7 +16,7 @@ from aleator.estimators import (
     TrainingSpec,
     estimator,
 )
-from aleator.estimators.networks import ClassifierSpec, EncoderSpec, NetworkSpec
+from aleator.estimators.network_specs import ClassifierSpec, EncoderSpec, NetworkSpec
 from aleator.methods.siamese import spec_of
 from aleator.modalities.choices import SINGLE_VIEWS, make_single_view
 from aleator.networks.shapes import flatten_output

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
-from aleator.estimators.networks import EncoderSpec, NetworkSpec
+from aleator.estimators.network_specs import EncoderSpec, NetworkSpec
 from aleator.inputs import Source
 from aleator.losses import nt_xent, temporal_contrast
 from aleator.methods.siamese import forward_pair

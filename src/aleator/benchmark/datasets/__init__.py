@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets import images, mimic3, physionet2012, series, tabular
+from aleator.benchmark.datasets import images, mimic3, physionet2012, tabular, timeseries
 from aleator.benchmark.datasets.cache import through_cache
 from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
 from aleator.benchmark.datasets.split import UNLABELED, Split
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 _READERS: dict[str, Callable[[Path], Split]] = {
-    "har": series.har,
-    "epilepsy": series.epilepsy,
+    "har": timeseries.har,
+    "epilepsy": timeseries.epilepsy,
     "mimic3": mimic3.mimic3,
-    **{name: partial(series.fault, name=name) for name in DOMAINS["fault"]},
+    **{name: partial(timeseries.fault, name=name) for name in DOMAINS["fault"]},
     "income": tabular.income,
     "theorem": tabular.theorem,
     "hepmass": tabular.hepmass,
