@@ -12,4 +12,4 @@ bench() {
 bench table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
   selection-size loss diversity neighbors --methods supervised random lfr
 bench table1 finetune stab-dropout efficiency --datasets har theorem \
-  --methods logreg autoencoder diet simsiam simclr scarf stab tstcc dacl
+  --methods logreg autoencoder diet simsiam byol simclr scarf stab tstcc dacl
