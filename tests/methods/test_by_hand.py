@@ -1,13 +1,15 @@
 """The loss of each method on a tiny case, against the formula written out."""
 
+import inspect
 import math
+from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from aleator import losses
+from aleator import BYOL, losses
 from aleator.methods.autoencoder import autoencoder
 from aleator.methods.byol import byol
 from aleator.methods.diet import diet
@@ -168,6 +170,11 @@ def moved(module):
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(torch.randn_like(parameter))
+
+
+def test_byol_is_one_short_file():
+    """What a method with a moving average asks of the trainer fits on a few screens."""
+    assert len(Path(inspect.getfile(BYOL)).read_text(encoding="utf-8").splitlines()) <= 100
 
 
 def test_byol():

@@ -8,13 +8,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from aleator.estimators import FitContext, TrainingSpec, estimator
-from aleator.estimators.network_specs import (
-    EncoderSpec,
-    NetworkSpec,
-    PredictorSpec,
-    ProjectionHeadSpec,
-)
+from aleator.estimators import FitContext, TrainingSpec, estimator, network_specs
 from aleator.losses import cosine_distance
 from aleator.methods.siamese import TwoViewLearner, forward_pair, spec_of
 from aleator.training.method import INPUT, Method, ParameterGroup, Phase
@@ -86,10 +80,10 @@ class BYOL(TwoViewLearner):
     predictor_layers: int = 2
     predictor_hidden: int = 256
 
-    _networks: ClassVar[Mapping[str, NetworkSpec]] = {
-        "encoder": EncoderSpec(),
-        "projection_head": ProjectionHeadSpec(unspecified_norm="hidden"),
-        "predictor": PredictorSpec(),
+    _networks: ClassVar[Mapping[str, network_specs.NetworkSpec]] = {
+        "encoder": network_specs.EncoderSpec(),
+        "projection_head": network_specs.ProjectionHeadSpec(unspecified_norm="hidden"),
+        "predictor": network_specs.PredictorSpec(),
     }
 
     def _check_parameters(self) -> None:
