@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -85,23 +86,43 @@ class Parts:
         seed : int
             Seed of the split.
         stratified : bool
-            Whether to keep the proportions of the classes, if every class has at least two samples.
+            Whether to keep the proportions of the classes. If there are too few samples for that,
+            a fifth of every class, but at least one sample, is held out. The only sample of a
+            class stays in the training set.
 
         Returns
         -------
         Parts
-            Training set and validation set.
+            Training set and validation set. They are the same if no class has two samples.
         """
-        labels = self.train_labels
-        stratify = stratified and np.unique(labels, return_counts=True)[1].min() > 1
+        counts = np.unique(self.train_labels, return_counts=True)[1]
+        n_validation = math.ceil(_VALIDATION_FRACTION * len(self.train))
+        if stratified and (counts.min() < 2 or n_validation < len(counts)):
+            return self._split_few_samples(seed)
         train, validation, train_labels, validation_labels = train_test_split(
             self.train,
-            labels,
+            self.train_labels,
             test_size=_VALIDATION_FRACTION,
             random_state=seed,
-            stratify=labels if stratify else None,
+            stratify=self.train_labels if stratified else None,
         )
         return Parts(train, train_labels, validation, validation_labels)
+
+    def _split_few_samples(self, seed: int) -> Parts:
+        """Split so that every class is in the training set, if necessary in it alone."""
+        rng = np.random.default_rng(seed)
+        held_out = np.zeros(len(self.train), dtype=bool)
+        for label in np.unique(self.train_labels):
+            members = rng.permutation(np.flatnonzero(self.train_labels == label))
+            if len(members) > 1:
+                held_out[members[: max(1, round(_VALIDATION_FRACTION * len(members)))]] = True
+        if not held_out.any():
+            return Parts(self.train, self.train_labels, self.train, self.train_labels)
+        kept = ~held_out
+        return Parts(
+            self.train[kept], self.train_labels[kept],
+            self.train[held_out], self.train_labels[held_out],
+        )  # fmt: skip
 
 
 # The penalties with which a probe is fitted; None means the paper's penalty.
