@@ -15,8 +15,14 @@ def test_recipe_is_a_valid_estimator(dataset, method):
     assert recipe.probe["kind"] in ("logistic", "linear", "mlp", "own")
     estimator = recipe.estimator("cpu", seed=0)
     assert type(estimator).__name__ == recipes.METHODS[method]
-    estimator._check_parameters()
-    assert N_AXES[estimator.modality] == len(datasets.DATASETS[dataset].shape)
+    parameters = estimator.get_params()
+    if "modality" in parameters:  # not one of scikit-learn's
+        estimator._check_parameters()
+        # "auto" infers it from the shape.
+        n_axes = len(datasets.DATASETS[dataset].shape)
+        assert N_AXES.get(estimator.modality, n_axes) == n_axes
+    assert parameters.get("device", "cpu") == "cpu"
+    assert parameters["random_state"] == 0
     assert (recipe.probe["kind"] == "own") == hasattr(estimator, "predict")
 
 
@@ -49,3 +55,13 @@ def test_hash_has_not_changed():
     """Committed results are found by these values."""
     assert recipes.hash_of({"b": [1, 2.5], "a": None}) == "6b1d84977084473f"
     assert recipes.read("income").config_hash == "5bffd4c36038253a"
+
+
+def test_default_length_is_shortened_too():
+    recipe = recipes.Recipe("income", "autoencoder", "a test", {"embedding_dim": 8})
+    assert recipe.shortened(1).parameters == {"embedding_dim": 8}
+    assert recipe.shortened(0.05).parameters == {"embedding_dim": 8, "epochs": 5}
+    steps = recipes.Recipe("income", "autoencoder", "a test", {"steps": 200})
+    assert steps.shortened(0.05).parameters == {"steps": 10}
+    untrained = recipes.Recipe("income", "random", "a test")
+    assert untrained.shortened(0.05).parameters == {}

@@ -186,7 +186,9 @@ def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, A
         # The first fit of a process also pays for the initialization of libraries.
         recipe.shortened(0).estimator(device, cell.seed).fit(training.X_train, training.y_train)
     start = time.perf_counter()
-    estimator = recipe.estimator(device, cell.seed).fit(training.X_train, training.y_train)
+    estimator = recipe.estimator(device, cell.seed)
+    if any(protocols.needs_training(recipe, protocol) for protocol in cell.protocols):
+        estimator.fit(training.X_train, training.y_train)
     seconds = time.perf_counter() - start
     history = [r for r in getattr(estimator, "history_", []) if "effective_rank" in r]
     last: dict[str, Any] = history[-1] if history else {}

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import stdev
 from typing import Any
+
+import numpy as np
 
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import Split
-from aleator.benchmark.recipes import Recipe, hash_of, settings_on
+from aleator.benchmark.recipes import CLASSIFIERS, Recipe, hash_of, settings_on
 from aleator.benchmark.timing import by_epoch, steady
 
 # The values are those that result files store, hence the British spelling of one of them.
 PAPER, STANDARDIZED = "paper", "standardised"
 FINETUNED, TIMED = "finetuned", "timed"
 _TRANSFER = "transfer to "
+_LABELS, _ALL = " labels", "all"
+
+# How often samples are drawn for a number of labels below all.
+_DRAWS = 3
+# The method that stands for raw values in label curves: there its recipe is not used.
+_RAW_VALUES = "logreg"
 
 # Loads a data set by name.
 Loader = Callable[[str], Split]
@@ -29,7 +38,7 @@ class Case:
     recipe : Recipe
         The recipe it was trained with.
     estimator : estimator object
-        The fitted estimator.
+        The estimator, fitted if `needs_training` is true for one of the protocols.
     split : Split
         The labeled samples of the data set it was trained on.
     seed : int
@@ -131,6 +140,77 @@ def is_standardized(protocol: str) -> bool:
     return protocol.endswith(STANDARDIZED)
 
 
+def with_labels(count: int | None) -> str:
+    """Name the protocol that uses a number of labels only.
+
+    Parameters
+    ----------
+    count : int or None
+        Number of labels; None means all.
+
+    Returns
+    -------
+    protocol : str
+        Name of the protocol, as result files store it.
+
+    Examples
+    --------
+    >>> with_labels(30), with_labels(None)
+    ('30 labels', 'all labels')
+    """
+    return f"{_ALL if count is None else count}{_LABELS}"
+
+
+def uses_labels(protocol: str) -> bool:
+    """Return whether a protocol is a point of a label curve.
+
+    Parameters
+    ----------
+    protocol : str
+        Name of a protocol.
+
+    Returns
+    -------
+    uses_labels : bool
+        True for the protocols that `with_labels` names.
+
+    Examples
+    --------
+    >>> uses_labels("30 labels"), uses_labels("all labels"), uses_labels("paper")
+    (True, True, False)
+    """
+    return protocol.endswith(_LABELS)
+
+
+def needs_training(recipe: Recipe, protocol: str) -> bool:
+    """Return whether a protocol evaluates the estimator trained on the whole training set.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe that is trained.
+    protocol : str
+        Name of a protocol.
+
+    Returns
+    -------
+    needs_training : bool
+        False for points of a label curve where a classifier learns from a few labels, or where the
+        raw values are used.
+
+    Examples
+    --------
+    >>> supervised = recipes.read("income", "supervised")
+    >>> needs_training(supervised, "10 labels"), needs_training(supervised, "all labels")
+    (False, True)
+    >>> needs_training(recipes.read("income", "lfr"), "10 labels")
+    True
+    """
+    if recipe.method not in CLASSIFIERS or not uses_labels(protocol):
+        return True
+    return recipe.method != _RAW_VALUES and protocol == with_labels(None)
+
+
 def config_hash(recipe: Recipe, protocol: str) -> str:
     """Hash everything that a result depends on.
 
@@ -171,12 +251,16 @@ def evaluate(protocol: str, case: Case) -> dict[str, float]:
     Returns
     -------
     metrics : dict of str to float
-        Fractions of one, or seconds per epoch for the protocol ``TIMED``.
+        Fractions of one, or seconds per epoch for the protocol ``TIMED``. For a number of labels
+        they are means over draws, with the numbers ``labels`` and ``draws``, and the standard
+        deviation of the accuracy over draws.
     """
     if protocol == TIMED:
         return {"seconds_per_epoch": steady(by_epoch(case.estimator.history_))}
     if protocol == FINETUNED:
         return _fine_tune(case)
+    if uses_labels(protocol):
+        return _evaluate_label_count(case, protocol.removesuffix(_LABELS))
     target = target_of(protocol)
     if case.recipe.probe["kind"] == "own":
         return _evaluate_classifier(case, case.evaluation_data(target))
@@ -204,6 +288,45 @@ def _evaluate_probe(case: Case, embedded: Split, *, standardized: bool) -> dict[
         return _first_seed(evaluation.logistic_regression(**common))
     probe = {"linear": evaluation.linear_classifier, "mlp": evaluation.mlp_classifier}[kind]
     return _first_seed(probe(**common, training=evaluation.ProbeTraining(**settings)))
+
+
+def _evaluate_label_count(case: Case, count: str) -> dict[str, float]:
+    """Average metrics over draws of labeled samples, the same ones for all methods of a seed."""
+    from aleator.evaluation.label_curve import classifier_evaluation, probe_evaluation
+    from aleator.evaluation.label_draws import labeling_order
+
+    split, recipe = case.split, case.recipe
+    n_samples = len(split.y_train)
+    n_labels = n_samples if count == _ALL else int(count)
+    if n_labels > n_samples:
+        raise ValueError(f"{recipe.dataset} has {n_samples} labeled training samples")
+    draws = [
+        np.sort(labeling_order(split.y_train, case.seed, draw)[:n_labels])
+        for draw in range(1 if count == _ALL else _DRAWS)
+    ]
+    if recipe.method == _RAW_VALUES or recipe.method not in CLASSIFIERS:
+        embedded = _flattened(split) if recipe.method == _RAW_VALUES else case.embedded(None)
+        evaluate = probe_evaluation(**embedded.arrays(), seed=case.seed, device=case.device)
+        results = [evaluate(rows) for rows in draws]
+    elif count == _ALL:
+        results = [_evaluate_classifier(case, split)]
+    else:
+        # Few samples make short epochs: a shortened benchmark takes as many steps for them as for
+        # all samples, but not more epochs than the recipe has.
+        full = recipes.read(recipe.dataset, recipe.method)
+        scaled = full.shortened(min(1.0, case.scale * n_samples / n_labels))
+        classifier = scaled.estimator(case.device, case.seed)
+        evaluate = classifier_evaluation(classifier, **split.arrays())
+        results = [evaluate(rows) for rows in draws]
+    means = {name: float(np.mean([result[name] for result in results])) for name in results[0]}
+    accuracies = [result["accuracy"] for result in results]
+    deviation = stdev(accuracies) if len(accuracies) > 1 else 0.0
+    return {**means, "accuracy_std": deviation, "labels": n_labels, "draws": len(draws)}
+
+
+def _flattened(split: Split) -> Split:
+    train, test = (np.asarray(X).reshape(len(X), -1) for X in (split.X_train, split.X_test))
+    return Split(train, split.y_train, test, split.y_test)
 
 
 def _fine_tune(case: Case) -> dict[str, float]:

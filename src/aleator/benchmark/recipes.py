@@ -12,9 +12,11 @@ _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
 
 
-# Names used in recipes and results, and the estimators they stand for, in the order of tables.
+# Names used in recipes and results, and the estimators they stand for, in the order of tables. An
+# estimator that Aleator does not have is one of scikit-learn's ensembles.
 METHODS = {
     "logreg": "LogReg",
+    "boosting": "HistGradientBoostingClassifier",
     "supervised": "Supervised",
     "random": "RandomEncoder",
     "autoencoder": "Autoencoder",
@@ -29,11 +31,14 @@ METHODS = {
     "lfr": "LFR",
 }
 
+# Names in tables and figures, where they are not those of the estimators.
+_TITLES = {"boosting": "Gradient boosting"}
+
 # Parameters that determine the length of a training.
 _LENGTHS = ("epochs", "steps", "warmup_epochs")
 
 # Methods that learn from labels; they are evaluated by their own predictions.
-CLASSIFIERS = ("logreg", "supervised")
+CLASSIFIERS = ("logreg", "boosting", "supervised")
 
 
 @dataclass(frozen=True)
@@ -121,15 +126,21 @@ class Recipe:
         >>> read("income").shortened(0.1).parameters["epochs"]
         10
         """
+        if scale == 1:
+            return self
 
-        def shorter(settings: dict[str, Any]) -> dict[str, Any]:
-            counts = [name for name in _LENGTHS if scale != 1 and settings.get(name)]
-            return {**settings, **{n: max(1, round(scale * settings[n])) for n in counts}}
+        def shorter(settings: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+            given = {**defaults, **settings}
+            counts = [name for name in _LENGTHS if isinstance(given.get(name), int)]
+            return {**settings, **{n: max(1, round(scale * given[n])) for n in counts if given[n]}}
 
+        # A recipe without a length is trained for as long as the estimator's default.
+        has_length = any(self.parameters.get(name) for name in _LENGTHS)
+        defaults = {} if has_length else self._estimator_class()().get_params()
         return replace(
             self,
-            parameters=shorter(self.parameters),
-            finetuning=shorter(self.finetuning),
+            parameters=shorter(self.parameters, defaults),
+            finetuning=shorter(self.finetuning, {}),
         )
 
     def estimator(self, device: str, seed: int) -> Any:
@@ -147,15 +158,39 @@ class Recipe:
         estimator : estimator object
             Not fitted, without a progress bar.
         """
+        estimator = self._estimator_class()(**settings_on(device, self.parameters))
+        common = {"device": device, "random_state": seed, "progress": False}
+        known = estimator.get_params(deep=False)
+        return estimator.set_params(**{n: value for n, value in common.items() if n in known})
+
+    def _estimator_class(self) -> Any:
+        import sklearn.ensemble
+
         from aleator import methods
 
-        settings = settings_on(device, self.parameters)
-        estimator = getattr(methods, METHODS[self.method])(
-            **settings, device=device, random_state=seed
-        )
-        if "progress" in estimator.get_params():
-            estimator.set_params(progress=False)
-        return estimator
+        name = METHODS[self.method]
+        return getattr(methods if hasattr(methods, name) else sklearn.ensemble, name)
+
+
+def title(method: str) -> str:
+    """Return the name of a method in tables and figures.
+
+    Parameters
+    ----------
+    method : str
+        A key of `METHODS`.
+
+    Returns
+    -------
+    title : str
+        The name.
+
+    Examples
+    --------
+    >>> title("lfr"), title("boosting")
+    ('LFR', 'Gradient boosting')
+    """
+    return _TITLES.get(method, METHODS[method])
 
 
 def settings_on(device: str, parameters: dict[str, Any]) -> dict[str, Any]:

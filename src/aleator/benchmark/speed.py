@@ -79,8 +79,9 @@ def measure(
         encoder_seconds = seconds = train_literally(estimator, split.X_train, resolved).seconds
     else:
         estimator.fit(split.X_train, split.y_train)
-        seconds = by_epoch(estimator.history_)
-        encoder_seconds = by_epoch([r for r in estimator.history_ if "effective_rank" in r])
+        history = getattr(estimator, "history_", [])
+        seconds = by_epoch(history)
+        encoder_seconds = by_epoch([r for r in history if "effective_rank" in r])
     total = time.perf_counter() - start
     if resolved.type == "cuda":
         peak, machine = torch.cuda.max_memory_allocated(), torch.cuda.get_device_name()

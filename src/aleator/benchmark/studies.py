@@ -1,4 +1,4 @@
-"""The paper's tables, ablations and figures: what each of them runs.
+"""The paper's tables, ablations and figures, and label curves: what each of them runs.
 
 A study is a set of cells: recipes (or variants of them), seeds and protocols. Module `presentation`
 makes its tables and figures from the result lines of those cells.
@@ -12,8 +12,15 @@ from typing import Any
 
 from aleator.benchmark import recipes
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.datasets import DATASETS, domains
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED, transfer_to
+from aleator.benchmark.datasets import DATASETS, SMALL_SAMPLES, domains
+from aleator.benchmark.protocols import (
+    FINETUNED,
+    PAPER,
+    STANDARDIZED,
+    TIMED,
+    transfer_to,
+    with_labels,
+)
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
 
 Vary = Callable[[Recipe], list[Recipe]]
@@ -39,6 +46,8 @@ class Study:
         Makes the variants of a recipe.
     axis : str or None, default=None
         Name of what is varied.
+    excluded : tuple of str, default=()
+        Methods that are not run by default, although they have a recipe.
     """
 
     name: str
@@ -48,6 +57,7 @@ class Study:
     methods: tuple[str, ...] = ()
     vary: Vary | None = None
     axis: str | None = None
+    excluded: tuple[str, ...] = ()
 
     def methods_on(self, dataset: str, wanted: Sequence[str] | None) -> list[str]:
         """List the methods to run on a data set.
@@ -67,7 +77,7 @@ class Study:
         known = recipes.methods_for(dataset)
         if not known:
             recipes.read(dataset)  # raises an error that lists the data sets with recipes
-        default = self.methods or known
+        default = self.methods or [m for m in known if m not in self.excluded]
         chosen = default if wanted is None else wanted
         # Only the study's own methods have the parameter that it varies, or epochs to be timed.
         restricted = self.vary is not None or TIMED in self.protocols
@@ -110,7 +120,7 @@ class Study:
         for dataset in self.datasets if datasets is None else datasets:
             for method in self.methods_on(dataset, methods):
                 recipe = recipes.read(dataset, method)
-                protocols = self._protocols_of(recipe)
+                protocols = self._protocols_of(recipe, small)
                 for variant in self.vary(recipe) if self.vary else [recipe]:
                     cells += [
                         Cell(variant, seed, protocols, epochs_scale, small)
@@ -118,7 +128,9 @@ class Study:
                     ]
         return cells
 
-    def _protocols_of(self, recipe: Recipe) -> tuple[str, ...]:
+    def _protocols_of(self, recipe: Recipe, small: bool) -> tuple[str, ...]:
+        if self.name == LABELS:
+            return tuple(with_labels(n) for n in (*label_counts(recipe.dataset, small), None))
         has_probe = recipe.method not in CLASSIFIERS
         if self.name == "transfer":
             others = [n for n in domains(recipe.dataset.rpartition("-")[0]) if n != recipe.dataset]
@@ -148,6 +160,31 @@ def default_seeds(dataset: str) -> list[int]:
     ([0, 1, 2, 3, 4], [0, 1, 2])
     """
     return list(range(5 if len(DATASETS[dataset].shape) == 1 else 3))
+
+
+def label_counts(dataset: str, small: bool = False) -> list[int]:
+    """List the numbers of labels below all of a label curve.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    small : bool, default=False
+        Whether it is replaced by a small synthetic one.
+
+    Returns
+    -------
+    counts : list of int
+        Five per class, and more.
+
+    Examples
+    --------
+    >>> label_counts("har"), label_counts("har", small=True)
+    ([30, 200, 1000], [30])
+    """
+    info = DATASETS[dataset]
+    counts = (5 * info.classes, *_MORE_LABELS.get(dataset, (200, 1000)))
+    return [n for n in counts if n < (SMALL_SAMPLES if small else info.train)]
 
 
 def _each(axis: str, values: Iterable[Any]) -> Vary:
@@ -202,6 +239,12 @@ def _diversity(recipe: Recipe) -> list[Recipe]:
     ]
 
 
+LABELS = "labels"
+# Numbers of labels after five per class, where 200 and 1000 are too few or too many.
+_MORE_LABELS = {"kvasir-v1": (400,), "cifar10": (1000, 10_000)}
+# Methods that the tables of the paper leave out.
+_LABELS_ONLY = ("boosting", "random-features", "lfr-default")
+
 _FAULT = ("fault-a", "fault-b", "fault-c", "fault-d")
 _TABLE1 = ("har", "epilepsy", "mimic3", "physionet2012", "income", "theorem", "hepmass", "kvasir",
            "kvasir-v1")  # fmt: skip
@@ -211,7 +254,11 @@ _KVASIR = ("kvasir-v1",)
 STUDIES = {
     study.name: study
     for study in (
-        Study("table1", "All methods on all data sets", _TABLE1),
+        Study(
+            LABELS, "Accuracy against the number of labels",
+            ("har", "epilepsy", *_KVASIR, "cifar10", "theorem", "income"), (),
+        ),
+        Study("table1", "All methods on all data sets", _TABLE1, excluded=_LABELS_ONLY),
         Study(
             "finetune", "Fine-tuning of the whole encoder with labels", (*_TABLE1, "cifar10"),
             (FINETUNED,), ("supervised", "random", "byol", *_TRAINED),
@@ -220,7 +267,9 @@ STUDIES = {
             "transfer", "Transfer from one domain to another", _FAULT, (),
             ("supervised", "random", "tstcc", "lfr"),
         ),
-        Study("cifar10", "All methods on CIFAR-10", ("cifar10",)),
+        Study(
+            "cifar10", "All methods on CIFAR-10", ("cifar10",), excluded=("logreg", *_LABELS_ONLY)
+        ),
         Study(
             "projectors", "Number of random projectors", _KVASIR, methods=("lfr",),
             vary=_projectors, axis="random projectors K",

@@ -18,11 +18,12 @@ from aleator.benchmark.datasets import images, mimic3, physionet2012, tabular, t
 from aleator.benchmark.datasets.cache import through_cache
 from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
 from aleator.benchmark.datasets.split import UNLABELED, Split
-from aleator.benchmark.datasets.synthetic import generated, small
+from aleator.benchmark.datasets.synthetic import SMALL_SAMPLES, generated, small
 
 __all__ = [
     "DATASETS",
     "DatasetInfo",
+    "SMALL_SAMPLES",
     "Split",
     "data_folder",
     "domains",

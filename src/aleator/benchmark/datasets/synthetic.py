@@ -9,6 +9,9 @@ import numpy as np
 from aleator.benchmark.datasets.catalog import DATASETS, DatasetInfo
 from aleator.benchmark.datasets.split import Split
 
+# Training samples of a small data set.
+SMALL_SAMPLES = 96
+
 _MAX_BYTES = 8 << 30
 _SMALL_SHAPES = {
     "kvasir": (3, 32, 40),
@@ -60,7 +63,7 @@ def generated(name: str, seed: int = 0, rows: int | None = None) -> Split:
     return Split(X[:train], y[:train], X[train:], y[train:])
 
 
-def small(name: str, rows: int = 96) -> Split:
+def small(name: str, rows: int = SMALL_SAMPLES) -> Split:
     """Make a small data set with the shape of a real one and classes that can be learned.
 
     Tabular data and series have the shape of the real samples; large images and long series are
