@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from aleator import cli
-from aleator.benchmark import command, presentation, recipes, runner
+from aleator.benchmark import command, presentation, recipes, result_lines, runner
 from aleator.benchmark.studies import STUDIES
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +44,7 @@ def speed_table():
             if (r["recipe"], r["method"], r["device"]) == (recipe, "lfr", "cuda")
             and not r["reference"]
         )
-        name = presentation.SHORT_NAMES[recipe]
+        name = result_lines.SHORT_NAMES[recipe]
         out.append(f"| {name} | {theirs} s | {seconds:.1f} s | {theirs / seconds:.0f} |")
     return "\n".join(out)
 
@@ -63,7 +63,7 @@ def cpu_table():
             )
             for is_reference in (True, False)
         )
-        name = presentation.SHORT_NAMES[recipe]
+        name = result_lines.SHORT_NAMES[recipe]
         out.append(f"| {name} | {reference:.1f} s | {ours:.1f} s | {reference / ours:.1f} |")
     return "\n".join(out)
 
@@ -73,7 +73,7 @@ def pass_table():
     rows = lines("passes.jsonl")
     names = [name for name in ("har", "income", "kvasir") if name in {r["recipe"] for r in rows}]
     seconds = {(r["recipe"], r["method"]): r["seconds_per_encoder_pass"] for r in rows}
-    titles = " | ".join(presentation.SHORT_NAMES[name] for name in names)
+    titles = " | ".join(result_lines.SHORT_NAMES[name] for name in names)
     out = [f"| | {titles} |", f"| --- |{' --- |' * len(names)}"]
     for method, estimator in recipes.METHODS.items():
         cells = []

@@ -20,9 +20,9 @@ import torch
 
 from aleator.benchmark import plots, recipes
 from aleator.benchmark.cells import Cell, identity_fields, key_of, loaded
-from aleator.benchmark.presentation import SHORT_NAMES
 from aleator.benchmark.provenance import stamp
 from aleator.benchmark.recipes import Recipe
+from aleator.benchmark.result_lines import SHORT_NAMES
 from aleator.benchmark.runner import append, read_lines
 from aleator.diversity import projector_kernel
 from aleator.inputs import ArraySource

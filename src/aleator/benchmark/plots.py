@@ -78,7 +78,7 @@ def curves(
         panel_axes.errorbar(
             [variants.index(v) for v in present],
             [fmean(curve[v]) for v in present],
-            [_deviation(curve[v]) for v in present],
+            [deviation(curve[v]) for v in present],
             color=color,
             marker=_MARKERS[number % len(_MARKERS)],
             linestyle="none",
@@ -125,7 +125,7 @@ def bars(values: Mapping[str, Sequence[float]], *, title: str, axis: str, note: 
     figure, (axes,) = _new_figure(title, note)
     names = sorted(values, key=lambda name: fmean(values[name]))
     means = [fmean(values[name]) for name in names]
-    deviations = [_deviation(values[name]) for name in names]
+    deviations = [deviation(values[name]) for name in names]
     errors = deviations if any(deviations) else None
     container = axes.barh(range(len(names)), means, xerr=errors, color=_COLORS[0], capsize=3)
     axes.bar_label(container, [f"{mean:.3g}" for mean in means], padding=6, fontsize="small")
@@ -160,7 +160,7 @@ def image_grid(rows: Mapping[str, Sequence[np.ndarray]], *, title: str, note: st
     6
     """
     width = max(len(images) for images in rows.values())
-    figure = _empty_figure((1.1 * width + 1.2, 1.15 * len(rows) + 0.6), title, note)
+    figure = empty_figure((1.1 * width + 1.2, 1.15 * len(rows) + 0.6), title, note)
     grid = figure.subplots(len(rows), width, squeeze=False)
     for axes, (name, images) in zip(grid, rows.items(), strict=True):
         for column, image in enumerate(images):
@@ -187,15 +187,28 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-def _new_figure(title: str, note: str, panels: int = 1) -> tuple[Figure, list[Axes]]:
-    figure = _empty_figure((7.5 if panels == 1 else 4.5 * panels, 4), title, note)
-    axes = list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
-    for panel_axes in axes:
-        panel_axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+def empty_figure(size: tuple[float, float], title: str, note: str = "") -> Figure:
+    """Make a figure without axes.
 
+    Parameters
+    ----------
+    size : tuple of (float, float)
+        Width and height in inches.
+    title : str
+        Title of the figure.
+    note : str, default=""
+        Small text below the figure.
 
-def _empty_figure(size: tuple[float, float], title: str, note: str) -> Figure:
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -209,8 +222,33 @@ def _empty_figure(size: tuple[float, float], title: str, note: str) -> Figure:
     return figure
 
 
-def _deviation(values: Sequence[float]) -> float:
+def deviation(values: Sequence[float]) -> float:
+    """Return the sample standard deviation, or 0 for a single value.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The values.
+
+    Returns
+    -------
+    deviation : float
+        The standard deviation.
+
+    Examples
+    --------
+    >>> deviation([1.0, 2.0, 3.0]), deviation([1.0])
+    (1.0, 0.0)
+    """
     return stdev(values) if len(values) > 1 else 0.0
+
+
+def _new_figure(title: str, note: str, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    figure = empty_figure((7.5 if panels == 1 else 4.5 * panels, 4), title, note)
+    axes = list(figure.subplots(1, panels, sharey=True, squeeze=False)[0])
+    for panel_axes in axes:
+        panel_axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
 
 
 def _is_number(variant: str) -> bool:

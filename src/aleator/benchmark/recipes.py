@@ -172,7 +172,7 @@ class Recipe:
         return getattr(methods if hasattr(methods, name) else sklearn.ensemble, name)
 
 
-def title(method: str) -> str:
+def title_of(method: str) -> str:
     """Return the name of a method in tables and figures.
 
     Parameters
@@ -187,7 +187,7 @@ def title(method: str) -> str:
 
     Examples
     --------
-    >>> title("lfr"), title("boosting")
+    >>> title_of("lfr"), title_of("boosting")
     ('LFR', 'Gradient boosting')
     """
     return _TITLES.get(method, METHODS[method])
