@@ -1,7 +1,8 @@
 """Make all committed tables and figures from the committed result lines.
 
-python benchmarks/make_tables.py                print the tables of README.md
-python benchmarks/make_tables.py --write        write them to README.md, and the rest to results/
+python benchmarks/make_tables.py                print the tables of README files
+python benchmarks/make_tables.py SECTION        print one of them, such as labels or table1
+python benchmarks/make_tables.py --write        write them to README files, and the rest to results/
 python benchmarks/make_tables.py --differences  print the results that differ from the paper's
 """
 
@@ -9,11 +10,20 @@ import sys
 from pathlib import Path
 
 from aleator import cli
-from aleator.benchmark import command, presentation, recipes, result_lines, runner
-from aleator.benchmark.studies import STUDIES
+from aleator.benchmark import (
+    command,
+    label_tables,
+    presentation,
+    recipes,
+    result_lines,
+    runner,
+)
+from aleator.benchmark.studies import LABELS, STUDIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+# Files with sections that begin and end with the comments in `filled`.
+DOCUMENTS = ("README.md", "benchmarks/README.md")
 README_DATASETS = ("har", "epilepsy", "income", "theorem", "kvasir-v1")
 
 # Training time of the authors' program on one H200, full recipe.
@@ -22,6 +32,14 @@ AUTHORS_SECONDS = {"income": 600, "theorem": 61, "har": 1384, "epilepsy": 1710, 
 
 def lines(name):
     return runner.read_lines(RESULTS / name)
+
+
+def label_section():
+    """Figure and summary of label curves; nothing as long as there are no results."""
+    study = STUDIES[LABELS]
+    table = label_tables.summary(command.lines_of_study(study, lines("runs.jsonl")))
+    figure = f"![{study.title}](benchmarks/results/figures/{LABELS}.svg)"
+    return f"{figure}\n\n{table}" if table else ""
 
 
 def first_table():
@@ -101,25 +119,38 @@ def differences():
     return "\n".join(out)
 
 
-SECTIONS = {"table1": first_table, "seconds": speed_table, "cpu": cpu_table, "passes": pass_table}
+SECTIONS = {
+    LABELS: label_section,
+    "table1": first_table,
+    "seconds": speed_table,
+    "cpu": cpu_table,
+    "passes": pass_table,
+}
 
 
-def main():
-    if "--differences" in sys.argv[1:]:
-        print(differences())
-        return
-    if "--write" not in sys.argv[1:]:
-        print("\n\n".join(make() for make in SECTIONS.values()))
-        return
-    cli.main(["bench", "all", "--tables-only", "--out", str(RESULTS)])
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
+def filled(text):
+    """A document with the sections that it has markers for, made anew."""
     for name, make in SECTIONS.items():
-        begin, end = f"<!-- {name}: benchmarks/make_tables.py -->", f"<!-- end of {name} -->"
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{make()}\n{end}{rest.split(end)[1]}"
-    path.write_text(text, encoding="utf-8")
+        begin, end = f"<!-- {name}: benchmarks/make_tables.py -->\n", f"<!-- end of {name} -->"
+        if begin in text:
+            before, rest = text.split(begin)
+            content = f"{make()}\n".lstrip("\n")  # an empty section has no line
+            text = f"{before}{begin}{content}{end}{rest.split(end)[1]}"
+    return text
+
+
+def main(arguments):
+    if "--differences" in arguments:
+        print(differences())
+    elif "--write" in arguments:
+        cli.main(["bench", "all", "--tables-only", "--out", str(RESULTS)])
+        for name in DOCUMENTS:
+            path = ROOT / name
+            path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        contents = [SECTIONS[name]() for name in arguments or SECTIONS]
+        print("\n\n".join(content for content in contents if content))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

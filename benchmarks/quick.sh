@@ -9,7 +9,7 @@ bench() {
   "${BIN:-.venv/bin}/aleator" bench "$@" --small --epochs-scale 0.001 --seeds 0 --jobs 2 \
     --device cpu --out "$out"
 }
-bench table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
+bench labels table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
   selection-size loss diversity neighbors --methods supervised random lfr
-bench table1 finetune stab-dropout efficiency --datasets har theorem \
-  --methods logreg autoencoder diet simsiam byol simclr scarf stab tstcc dacl
+bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
+  --methods logreg boosting autoencoder diet simsiam byol simclr scarf stab tstcc dacl

@@ -62,26 +62,23 @@ def summary(lines: Sequence[Line]) -> str:
         be another one in every column. The best of each column is in bold. Empty if there are no
         lines.
     """
-    table = Table("method")
+    columns: dict[str, dict[str, float]] = {}
     for name, part in by_data_set(lines).items():
-        fewest, most = (choose(_n_labels(line) for line in part) for choose in (min, max))
-        for line in part:
-            if _n_labels(line) in (fewest, most):
-                method, count = line["method"], _n_labels(line)
-                row = HIGHLIGHTED.get(method, f"rival {method}")
-                table.add(row, f"{name}, {'all' if count == most else count}", score(line))
-    if not table.values:
-        return ""
-    shown = Table("method", order=tuple(table.columns))
-    for row in HIGHLIGHTED.values():
-        for column in table.columns:
-            if (row, column) in table.values:
-                shown.add(row, column, fmean(table.values[row, column]))
-    for column in table.columns:
-        rivals = [row for row in table.ranked(column) if row.startswith("rival ")]
-        if rivals:
-            shown.add(_BEST_RIVAL, column, fmean(table.values[rivals[0], column]))
-    return shown.markdown().split("\n\n")[0]
+        for protocol in _fewest_and_all(part):
+            scores: dict[str, list[float]] = {}
+            for line in part:
+                if line["protocol"] == protocol:
+                    scores.setdefault(line["method"], []).append(score(line))
+            means = {HIGHLIGHTED[m]: fmean(scores[m]) for m in HIGHLIGHTED if m in scores}
+            if rivals := [fmean(values) for m, values in scores.items() if is_rival(m)]:
+                means[_BEST_RIVAL] = max(rivals)
+            columns[f"{name}, {protocol.removesuffix(' labels')}"] = means
+    table = Table("method", order=tuple(columns))
+    for row in (*HIGHLIGHTED.values(), _BEST_RIVAL):
+        for column, means in columns.items():
+            if row in means:
+                table.add(row, column, means[row])
+    return table.markdown().split("\n\n")[0] if columns else ""
 
 
 def by_data_set(lines: Sequence[Line]) -> dict[str, list[Line]]:
@@ -130,11 +127,8 @@ def is_rival(method: str) -> bool:
 
 def _full_table(lines: Sequence[Line]) -> Table:
     counts = sorted({_n_labels(line) for line in lines})
-    columns = {count: with_labels(count) for count in counts}
-    columns |= {
-        _n_labels(line): f"all {_n_labels(line)} labels"
-        for line in lines
-        if line["protocol"] == with_labels(None)
+    columns = {
+        _n_labels(line): line["protocol"].replace("all", f"all {_n_labels(line)}") for line in lines
     }
     table = Table("method", order=tuple(columns[count] for count in counts))
     for line in lines:
@@ -142,6 +136,14 @@ def _full_table(lines: Sequence[Line]) -> Table:
         table.add(row, columns[_n_labels(line)], score(line))
     table.remarks += remarks(lines)
     return table
+
+
+def _fewest_and_all(lines: Sequence[Line]) -> list[str]:
+    """Protocols with the smallest number of labels and with all labels, if there are any."""
+    protocols = {line["protocol"]: _n_labels(line) for line in lines}
+    everything = with_labels(None)
+    below = sorted((p for p in protocols if p != everything), key=lambda p: protocols[p])
+    return below[:1] + [everything] * (everything in protocols)
 
 
 def _n_labels(line: Line) -> int:
