@@ -166,10 +166,10 @@ class Recipe:
     def _estimator_class(self) -> Any:
         import sklearn.ensemble
 
-        from aleator import methods
+        import aleator
 
         name = METHODS[self.method]
-        return getattr(methods if hasattr(methods, name) else sklearn.ensemble, name)
+        return getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)
 
 
 def title_of(method: str) -> str:
