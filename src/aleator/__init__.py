@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Autoencoder,
         LogReg,
         RandomEncoder,
+        RandomFeatures,
         SimCLR,
         SimSiam,
         STab,
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab",
-    "SimCLR", "SimSiam", "Supervised", "TSTCC", "load", "diversity", "evaluation", "losses",
-    "modalities", "networks", "views",
+    "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "RandomFeatures",
+    "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC", "load", "diversity", "evaluation",
+    "losses", "modalities", "networks", "views",
     "__version__",
 ]  # fmt: skip
 

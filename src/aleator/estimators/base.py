@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -30,6 +31,10 @@ from aleator.training.plan import Plan
 from aleator.training.sampler import Sampler
 
 _Class = TypeVar("_Class", bound=type)
+
+# Samples from which projectors are drawn: as many as have about this many values together.
+_SAMPLE_VALUES = 1 << 26
+_FEWEST_SAMPLES, _MOST_SAMPLES = 512, 4096
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -104,6 +109,45 @@ class FitContext:
     y: Any
     sampler: Sampler
     seeds: Seeds
+
+    @cached_property
+    def _sample(self) -> Tensor:
+        most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _SAMPLE_VALUES // self.source.schema.size))
+        count = min(len(self.source), most)
+        # A stream of its own, so that drawing a sample changes no other draw.
+        drawn = np.random.default_rng([self.seeds.projectors, 1])
+        rows = np.sort(drawn.choice(len(self.source), count, replace=False))
+        return torch.from_numpy(self.source.gather(rows))
+
+    def sample(self) -> Tensor:
+        """Read a random sample of the training data, from which projectors are drawn.
+
+        Returns
+        -------
+        Tensor of shape (n_drawn, ...)
+            At most 4096 samples, the same at every call.
+        """
+        return self._sample
+
+    def network_context(
+        self, attributes: Mapping[str, Any], counts: Mapping[str, int | None] | None = None
+    ) -> NetworkContext:
+        """Describe what networks of this fit depend on.
+
+        Parameters
+        ----------
+        attributes : mapping of str to object
+            Fitted attributes that are known already.
+        counts : mapping of str to int or None, default=None
+            Number of modules of networks that are lists.
+
+        Returns
+        -------
+        NetworkContext
+        """
+        return NetworkContext(
+            self.modality, self.adapter.shape, attributes, counts or {}, self.sample
+        )
 
 
 @dataclass(frozen=True)
@@ -329,7 +373,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Build all networks of the table, untrained, and the attributes that they depend on."""
         found: dict[str, Any] = {**attributes}
-        network_context = NetworkContext(context.modality, context.adapter.shape, found, {})
+        network_context = context.network_context(found)
         with seeded(context.seeds.encoder):
             encoder = self._networks["encoder"].build(self, network_context)
         found["embedding_dim_"] = checked_output_width(encoder, context.adapter.shape, "encoder")

@@ -16,12 +16,14 @@ from torch import nn
 
 from aleator.modalities import Modality
 from aleator.modalities.choices import (
+    Sample,
     build_decoder,
     build_encoder,
     build_predictor,
     build_projector,
 )
 from aleator.networks.projection_head import NORMS, HeadShape, projection_head
+from aleator.projectors.feature_bank import Family, FeatureBank, draw_families
 from aleator.validation import check_choice, check_int, check_optional_int
 
 
@@ -39,12 +41,15 @@ class NetworkContext:
         Fitted attributes that are known already, for example `embedding_dim_`.
     counts : mapping of str to int or None
         Number of modules of networks that are lists.
+    sample : callable or None
+        Reads samples of the training data; None when a saved model is loaded.
     """
 
     modality: Modality
     input_shape: tuple[int, ...]
     attributes: Mapping[str, Any]
     counts: Mapping[str, int | None]
+    sample: Sample | None = None
 
 
 class NetworkSpec:
@@ -79,8 +84,47 @@ class EncoderSpec(NetworkSpec):
     def build(self, estimator: Any, context: NetworkContext) -> nn.Module:
         """Build the encoder."""
         return build_encoder(
-            context.modality, estimator.encoder, context.input_shape, estimator.embedding_dim
+            context.modality,
+            estimator.encoder,
+            context.input_shape,
+            estimator.embedding_dim,
+            context.sample,
         )
+
+
+class RandomFeaturesSpec(NetworkSpec):
+    """Random features, chosen by `projector`, `n_features` and `n_components`."""
+
+    parameters = ("projector",)
+
+    def check(self, estimator: Any) -> None:
+        """Check the numbers of features and of components."""
+        check_int("n_features", estimator.n_features, minimum=1)
+        check_optional_int("n_components", estimator.n_components, minimum=1)
+
+    def build(self, estimator: Any, context: NetworkContext) -> nn.Module:
+        """Draw the features."""
+
+        def family(choice: Any) -> Family:
+            return lambda shape, width, _: build_projector(
+                context.modality, choice, shape, width, None, context.sample
+            )
+
+        families = [
+            family(choice) for choice in context.modality.projector_choices(estimator.projector)
+        ]
+        sample = None if context.sample is None else context.sample()
+        modules = draw_families(families, context.input_shape, estimator.n_features, sample)
+        if sample is None:
+            return FeatureBank(modules)
+        if estimator.n_components is not None:
+            most = min(len(sample), estimator.n_features)
+            if estimator.n_components > most:
+                raise ValueError(
+                    f"n_components={estimator.n_components} is larger than {most}, the smaller of "
+                    "the numbers of samples and of features"
+                )
+        return FeatureBank.fit(modules, sample, estimator.n_components)
 
 
 class FlattenSpec(NetworkSpec):
@@ -191,19 +235,20 @@ class ProjectorsSpec(NetworkSpec):
     parameters = ("projector", "projectors")
 
     def build(self, estimator: Any, context: NetworkContext) -> list[nn.Module]:
-        """Build the projectors."""
-        return [
-            self.build_one(estimator, context) for _ in range(context.counts["projectors"] or 0)
-        ]
+        """Build the projectors that were selected."""
+        selected = context.attributes["selected_projectors_"]
+        return [self.build_one(estimator, context, int(position)) for position in selected]
 
-    def build_one(self, estimator: Any, context: NetworkContext) -> nn.Module:
-        """Build one projector, from torch's global generator."""
+    def build_one(self, estimator: Any, context: NetworkContext, position: int) -> nn.Module:
+        """Build the candidate at a position, from torch's global generator."""
+        choices = context.modality.projector_choices(estimator.projector)
         return build_projector(
             context.modality,
-            estimator.projector,
+            choices[position % len(choices)],
             context.input_shape,
             context.attributes["target_dim_"],
             encoder_name(estimator, context),
+            context.sample,
         )
 
 

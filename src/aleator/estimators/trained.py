@@ -61,7 +61,7 @@ class TrainedLearner(RepresentationLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_int("epochs", self.epochs, minimum=0)
+        self._check_epochs()
         check_optional_int("steps", self.steps, minimum=1)
         check_int("batch_size", self.batch_size, minimum=1)
         check_int("warmup_epochs", self.warmup_epochs, minimum=0)
@@ -95,11 +95,7 @@ class TrainedLearner(RepresentationLearner):
     ) -> tuple[Trainer, CollapseMonitor]:
         given = {INPUT: rows_of(context.source)}
         given |= {name: TensorRows(column) for name, column in spec.columns.items()}
-        duration = (
-            Duration(int(self.epochs))
-            if self.steps is None
-            else Duration(int(self.steps), by_steps=True)
-        )
+        duration = self._duration(context)
         plan = make_plan(
             spec.method,
             given,
@@ -126,8 +122,21 @@ class TrainedLearner(RepresentationLearner):
         )
         return trainer, monitor
 
+    def _check_epochs(self) -> None:
+        check_int("epochs", self.epochs, minimum=0)
+
+    def _duration(self, context: FitContext) -> Duration:
+        if self.steps is not None:
+            return Duration(int(self.steps), by_steps=True)
+        return Duration(int(self.epochs))
+
+    def _default_learning_rate(self, context: FitContext) -> float:
+        return context.modality.learning_rate
+
     def _optimizer_settings(self, context: FitContext) -> OptimizerSettings:
-        lr = context.modality.learning_rate if self.learning_rate is None else self.learning_rate
+        lr = self.learning_rate
+        if lr is None:
+            lr = self._default_learning_rate(context)
         return OptimizerSettings(
             self.optimizer,
             float(lr),

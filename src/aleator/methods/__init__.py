@@ -7,6 +7,7 @@ from aleator.methods.diet import DIET
 from aleator.methods.lfr import LFR
 from aleator.methods.logreg import LogReg
 from aleator.methods.random_encoder import RandomEncoder
+from aleator.methods.random_features import RandomFeatures
 from aleator.methods.scarf import SCARF
 from aleator.methods.simclr import SimCLR
 from aleator.methods.simsiam import SimSiam
@@ -15,6 +16,6 @@ from aleator.methods.supervised import Supervised
 from aleator.methods.tstcc import TSTCC
 
 __all__ = [
-    "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "SCARF", "STab",
-    "SimCLR", "SimSiam", "Supervised", "TSTCC",
+    "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "RandomFeatures",
+    "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC",
 ]  # fmt: skip

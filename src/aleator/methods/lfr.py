@@ -2,14 +2,16 @@
 
 An encoder is trained so that simple heads can predict, from its output, the outputs of random
 projectors of the input. Encoder and heads take turns (expectation and maximization), or are trained
-together.
+together. The paper's projectors are networks with random weights. By default they are random
+features that are drawn from the data, and the encoder begins with features of the same kind.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -33,11 +35,17 @@ from aleator.losses import (
     mean_squared_error,
     unit_rows,
 )
+from aleator.methods import paper_recipes
+from aleator.modalities.choices import is_drawn_from_data
+from aleator.modalities.spec import RANDOM_FEATURES
+from aleator.networks.frozen_front import FrozenFront
 from aleator.networks.shapes import checked_output_width, flatten_output
 from aleator.projectors import INITIALIZATIONS, Candidates, Selection, select
+from aleator.projectors.target_scaling import TARGET_SCALINGS, TargetScaling
 from aleator.training.devices import seeded
 from aleator.training.head_bank import HeadBank
 from aleator.training.method import INPUT, DerivedColumn, Method, ParameterGroup, Phase
+from aleator.training.plan import Duration
 from aleator.validation import (
     check_choice,
     check_int,
@@ -47,6 +55,12 @@ from aleator.validation import (
 )
 
 TRAININGS = ("alternating", "joint")
+# The defaults of projectors that are drawn from the data, and of encoders that begin with random
+# features; docs/research.md says how they were found. The training is `_EPOCHS` passes over the
+# data, but neither fewer nor more steps than are needed.
+_TARGET_DIM = 256
+_LEARNING_RATE = 1e-3
+_EPOCHS, _FEWEST_STEPS, _MOST_STEPS = 20, 100, 1000
 # Losses that depend on directions only: for these the targets are scaled to unit length, once.
 _OF_DIRECTIONS = ("bbt", "infonce", "cosine")
 LOSSES = (*_OF_DIRECTIONS, "mse")
@@ -64,15 +78,30 @@ def lfr(
     training: str,
     predictor_epochs: int,
     predictor_lr: float | None = None,
+    target_scaling: nn.Module | None = None,
+    n_features: int | None = None,
 ) -> Method:
-    """Phases of LFR over the columns input, targets and embedding."""
+    """Phases of LFR over the columns input, features, targets and embedding.
+
+    The column of features, the output of the frozen part of an encoder, takes the place of the
+    input.
+    """
     pair_loss = _pair_loss(loss, off_diagonal_weight)
+    scaling = nn.Identity() if target_scaling is None else target_scaling
 
     def compute_targets(x: Tensor) -> Tensor:
         # Targets are fixed for the whole run, so they are never computed in half precision.
         with torch.autocast(x.device.type, enabled=False):
             outputs = torch.stack([flatten_output(project(x)) for project in projectors], dim=1)
+            outputs = scaling(outputs)
         return unit_rows(outputs) if loss in _OF_DIRECTIONS else outputs
+
+    def compute_features(x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return flatten_output(encoder.front(x))
+
+    frozen = isinstance(encoder, FrozenFront)
+    trained = encoder.trunk if isinstance(encoder, FrozenFront) else encoder
 
     def embed(x: Tensor) -> Tensor:
         return flatten_output(encoder(x))
@@ -81,17 +110,17 @@ def lfr(
         return pair_loss(predictors(embedding).transpose(0, 1), target.transpose(0, 1))
 
     def loss_of_input(x: Tensor, target: Tensor) -> Tensor:
-        return loss_of_embedding(embed(x), target)
+        return loss_of_embedding(flatten_output(trained(x)), target)
 
     joint = training == "joint"
-    encoder_group = ParameterGroup("encoder", (encoder,))
+    encoder_group = ParameterGroup("encoder", (trained,))
     # As in the paper's recipes, the schedule moves the learning rate of the encoder only.
     predictor_group = ParameterGroup("predictor", (predictors,), predictor_lr, schedule="constant")
     encoder_phase = Phase(
         name="joint" if joint else "encoder",
         groups=[encoder_group, predictor_group] if joint else [encoder_group],
-        train_mode=(encoder, predictors),
-        columns=(INPUT, "targets"),
+        train_mode=(trained, predictors),
+        columns=("features" if frozen else INPUT, "targets"),
         loss=loss_of_input,
     )
     predictor_phase = Phase(
@@ -104,12 +133,17 @@ def lfr(
     )
     modules = {"encoder": encoder, "predictors": predictors}
     modules |= {f"projector {k}": projector for k, projector in enumerate(projectors)}
+    modules |= {"target scaling": scaling}
     shape = (len(projectors), target_dim)
-    targets = DerivedColumn("targets", INPUT, compute_targets, shape, fixed=True)
-    embedding = DerivedColumn("embedding", INPUT, embed, (embedding_dim,), fixed=False)
+    derived = [DerivedColumn("targets", INPUT, compute_targets, shape, fixed=True)]
+    if n_features is not None:
+        derived.append(
+            DerivedColumn("features", INPUT, compute_features, (n_features,), fixed=True)
+        )
     if joint:
-        return Method(modules, phases=[encoder_phase], derived=[targets])
-    return Method(modules, phases=[encoder_phase, predictor_phase], derived=[targets, embedding])
+        return Method(modules, phases=[encoder_phase], derived=derived)
+    derived.append(DerivedColumn("embedding", INPUT, embed, (embedding_dim,), fixed=False))
+    return Method(modules, phases=[encoder_phase, predictor_phase], derived=derived)
 
 
 def _pair_loss(loss: str | PairLoss, off_diagonal_weight: float) -> Callable[..., Tensor]:
@@ -128,52 +162,68 @@ def _pair_loss(loss: str | PairLoss, off_diagonal_weight: float) -> Callable[...
 class LFR(TrainedLearner):
     """Learning from randomness: representations without labels and without augmentations.
 
-    Random networks (projectors) are applied to the data, and a diverse few are kept. An encoder is
-    trained so that simple heads (predictors) can predict the outputs of the projectors from its
-    output. Sui et al., Self-supervised Representation Learning from Random Data Projectors,
-    ICLR 2024.
+    Random functions of the data (projectors) are drawn. An encoder is trained so that simple heads
+    (predictors) can predict the outputs of the projectors from its output. Sui et al.,
+    Self-supervised Representation Learning from Random Data Projectors, ICLR 2024.
+
+    With the defaults, projectors are random features drawn from the data: convolutions and
+    subsequences for series, patches for images, trees for tables. The encoder begins with the
+    principal components of such features, which are computed once, and ends with a small network,
+    which is trained. `LFR.paper` has the settings of the paper, whose projectors and encoders are
+    networks.
 
     Parameters
     ----------
     n_projectors : int, default=?
-        Number of projectors that are kept (the paper's K). Their output is as wide as the
-        embedding.
+        Number of projectors that are kept (the paper's K).
     n_candidates : int or None, default=?
-        Number of projectors that are drawn (N). None is 10 K. N = K switches selection off.
+        Number of projectors that are drawn (N), of which a diverse few are kept. N = K switches
+        selection off. None is 10 K for networks, and K for other projectors.
     selection_size : int or None, default=?
         Number of rows on which candidates are compared. None is the batch size.
     projector_init : {"default", "beta"}, default=?
-        "beta" draws the weights of convolutions from Beta(0.5, 0.5) scaled to [-1, 1].
+        "beta" draws the weights of convolutional networks from Beta(0.5, 0.5) scaled to [-1, 1].
     weight_dropout : float, default=?
-        Share of the weights of every projector layer that are set to zero (the paper's image
+        Share of the weights of every layer of a network that are set to zero (the paper's image
         recipes: 0.4).
+    target_dim : int or None, default=?
+        Width of the output of a projector. None is the width of the embedding for networks, and 256
+        for other projectors.
+    target_scaling : {"auto", None, "standardize", "whiten"}, default=?
+        What happens to the outputs of projectors before they are predicted. "standardize" scales
+        every output to zero mean and unit variance, "whiten" also removes the correlations of the
+        outputs of a projector. "auto" is None for networks, and "standardize" for other projectors.
     loss : {"bbt", "infonce", "cosine", "mse"} or callable, default=?
         "bbt" is batch-wise Barlow Twins. A function is called with predictions and targets of
         shape (K, m, d) and returns a scalar.
     off_diagonal_weight : float, default=?
         Lambda of the loss "bbt".
     predictor : {"auto", "linear", "mlp"} or callable, default=?
-        "auto" is the paper's: linear, but "mlp" for images and TCNs. A factory is called with
-        (embedding_dim, target_dim).
+        "auto" is linear, but "mlp" for ResNets, TCNs and encoders of your own for images, as in the
+        paper. A factory is called with (embedding_dim, target_dim).
     predictor_layers : int, default=?
         Layers of an "mlp" predictor.
     predictor_hidden : int, default=?
         Width of the hidden layers of an "mlp" predictor.
     training : {"alternating", "joint"}, default=?
-        Encoder and predictors in turns (one encoder pass, `predictor_epochs` predictor passes), or
-        together. If `steps` is given, each encoder step is followed by `predictor_epochs`
-        predictor steps.
+        Encoder and predictors together, or in turns as in the paper (one encoder pass,
+        `predictor_epochs` predictor passes). If `steps` is given, each encoder step is followed by
+        `predictor_epochs` predictor steps.
     predictor_epochs : int or None, default=?
         Predictor passes per encoder pass. None, as in the paper: 1 for tables, 5 for series and
         images.
     predictor_learning_rate : float or None, default=?
         Learning rate of the predictors, which stays constant whatever the schedule. None is
         `learning_rate`.
-    projector : str, torch.nn.Module or callable, default=?
-        As `encoder`; names for images are "cnn" and "cnn6". A module is copied, and its weights are
-        drawn anew for every candidate. Candidates are drawn one at a time and dropped once they
-        have been compared; those of a factory, which is called with (input_shape, output_dim), are
-        all kept in memory until the selection.
+    projector : str, torch.nn.Module, callable, or sequence of them, default=?
+        Kind of the projectors; candidates are drawn from several kinds in turn. Drawn from the
+        data: "convolutions", "hydra", "subsequences" and "spectrum" for series; "patches" and
+        "deep-patches" for images; "trees", "fourier" and "landmarks" for tables.
+        "random-features" stands for those of them that did best. Networks: "auto" (of the kind of
+        the encoder), "mlp", "cnn" and so on; names for images are "cnn" and "cnn6". A module is
+        copied, and its weights are drawn anew for every candidate. A factory is called with
+        (input_shape, output_dim) and, if it has a parameter `sample`, with up to 4096 samples of
+        the training data.
     projectors : sequence of torch.nn.Module or None, default=?
         Modules to use as projectors, copied as they are. All are used, unless `n_candidates` is
         their number: then `n_projectors` of them are selected.
@@ -199,7 +249,8 @@ class LFR(TrainedLearner):
 
     See Also
     --------
-    RandomEncoder : The same encoder without training.
+    RandomFeatures : Random features without training.
+    RandomEncoder : An encoder without training.
 
     Examples
     --------
@@ -210,23 +261,29 @@ class LFR(TrainedLearner):
     >>> lfr.fit_transform(X).shape
     (50, 16)
     >>> len(lfr.projectors_), lfr.history_[0]["phase"]
-    (2, 'encoder')
+    (2, 'joint')
     """
 
-    n_projectors: int = 6
+    encoder: Any = RANDOM_FEATURES
+    epochs: int | None = None  # type: ignore[assignment]
+    batch_size: int = 256
+    schedule: str = "cosine"
+    n_projectors: int = 16
     n_candidates: int | None = None
     selection_size: int | None = None
     projector_init: str = "default"
     weight_dropout: float = 0.0
+    target_dim: int | None = None
+    target_scaling: str | None = "auto"
     loss: Any = "bbt"
     off_diagonal_weight: float = 0.01
     predictor: Any = "auto"
     predictor_layers: int = 2
     predictor_hidden: int = 256
-    training: str = "alternating"
+    training: str = "joint"
     predictor_epochs: int | None = None
     predictor_learning_rate: float | None = None
-    projector: Any = "auto"
+    projector: Any = RANDOM_FEATURES
     projectors: Sequence[nn.Module] | None = None
     predictors: Sequence[nn.Module] | None = None
 
@@ -240,17 +297,50 @@ class LFR(TrainedLearner):
         "embedding_dim_", "target_dim_", "selected_projectors_", "projector_kernel_",
     )  # fmt: skip
 
+    @classmethod
+    def paper(cls, dataset: str | None = None, **parameters: Any) -> Self:
+        """Create an LFR with the settings of the paper.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            Data set of the paper: "cifar10", "epilepsy", "fault-a" to "fault-d", "har", "hepmass",
+            "income", "kvasir", "mimic3", "theorem"; also "kvasir-v1" and "physionet2012", which
+            take the place of data that are not public. None has the settings that all recipes
+            share, with the network of the paper for the kind of data.
+        **parameters : object
+            Parameters that are different.
+
+        Returns
+        -------
+        LFR
+            An estimator that is not fitted.
+
+        Examples
+        --------
+        >>> from aleator import LFR
+        >>> LFR.paper("har", epochs=10).encoder
+        'cnn'
+        """
+        if dataset is not None and dataset not in paper_recipes.RECIPES:
+            known = ", ".join(map(repr, paper_recipes.RECIPES))
+            raise ValueError(f"there is no recipe for {dataset!r}: give one of {known}")
+        recipe = {} if dataset is None else paper_recipes.RECIPES[dataset]
+        return cls(**{**paper_recipes.DEFAULTS, **recipe, **parameters})
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_int("n_projectors", self.n_projectors, minimum=1)
         check_optional_int("n_candidates", self.n_candidates, minimum=1)
         check_optional_int("selection_size", self.selection_size, minimum=2)
+        check_optional_int("target_dim", self.target_dim, minimum=1)
         check_optional_int("predictor_epochs", self.predictor_epochs, minimum=0)
         lr = self.predictor_learning_rate
         check_optional_number("predictor_learning_rate", lr, 0, include_low=False)
         check_number("weight_dropout", self.weight_dropout, 0, 1)
         check_number("off_diagonal_weight", self.off_diagonal_weight, 0)
         check_choice("projector_init", self.projector_init, INITIALIZATIONS)
+        check_choice("target_scaling", self.target_scaling, ("auto", *TARGET_SCALINGS))
         check_choice("training", self.training, TRAININGS)
         if not callable(self.loss):
             check_choice("loss", self.loss, LOSSES, " or a function")
@@ -258,13 +348,14 @@ class LFR(TrainedLearner):
         check_modules("predictors", self.predictors)
 
     def _prepare(self, context: FitContext) -> TrainingSpec:
-        n_projectors, n_candidates = self._counts()
+        drawn_from_data = self._draws_from_data(context)
+        n_projectors, n_candidates = self._counts(drawn_from_data)
         shape = context.adapter.shape
         with seeded(context.seeds.encoder):
-            network_context = NetworkContext(context.modality, shape, {}, {})
-            encoder = self._networks["encoder"].build(self, network_context)
+            encoder = self._networks["encoder"].build(self, context.network_context({}))
         embedding_dim = checked_output_width(encoder, shape, "encoder")
-        selection = self._select_projectors(context, n_projectors, n_candidates, embedding_dim)
+        target_dim = self.target_dim or (_TARGET_DIM if drawn_from_data else embedding_dim)
+        selection = self._select_projectors(context, n_projectors, n_candidates, target_dim)
         target_dim = checked_output_width(selection.projectors[0], shape, "projector")
         attributes = {
             "embedding_dim_": embedding_dim,
@@ -272,8 +363,7 @@ class LFR(TrainedLearner):
             "selected_projectors_": selection.indices,
             "projector_kernel_": selection.kernel,
         }
-        counts = {"predictors": n_projectors}
-        network_context = NetworkContext(context.modality, shape, attributes, counts)
+        network_context = context.network_context(attributes, {"predictors": n_projectors})
         with seeded(context.seeds.heads):
             bank = HeadBank(self._make_predictors(network_context))
         epochs = self.predictor_epochs
@@ -288,6 +378,12 @@ class LFR(TrainedLearner):
             training=self.training,
             predictor_epochs=context.modality.predictor_epochs if epochs is None else epochs,
             predictor_lr=self.predictor_learning_rate,
+            target_scaling=self._fit_scaling(context, selection.projectors, drawn_from_data),
+            n_features=(
+                checked_output_width(encoder.front, shape, "front of the encoder")
+                if isinstance(encoder, FrozenFront)
+                else None
+            ),
         )
 
         def fitted_attributes() -> dict[str, Any]:
@@ -300,7 +396,39 @@ class LFR(TrainedLearner):
 
         return TrainingSpec(method, fitted_attributes)
 
-    def _counts(self) -> tuple[int, int]:
+    def _draws_from_data(self, context: FitContext) -> bool:
+        """Whether all projectors are drawn from the data, not networks with random weights."""
+        if self.projectors is not None:
+            return False
+        choices = context.modality.projector_choices(self.projector)
+        return all(is_drawn_from_data(context.modality, choice) for choice in choices)
+
+    def _fit_scaling(
+        self, context: FitContext, projectors: Sequence[nn.Module], drawn_from_data: bool
+    ) -> TargetScaling | None:
+        how = self.target_scaling
+        if how == "auto":
+            how = "standardize" if drawn_from_data else None
+        return None if how is None else TargetScaling.fit(projectors, context.sample(), how)
+
+    def _check_epochs(self) -> None:
+        check_optional_int("epochs", self.epochs, minimum=0)
+
+    def _duration(self, context: FitContext) -> Duration:
+        if self.steps is not None or self.epochs is not None:
+            return super()._duration(context)
+        n_samples = context.sampler.length
+        steps = min(_MOST_STEPS, max(_FEWEST_STEPS, _EPOCHS * n_samples // self.batch_size))
+        epochs = round(steps / math.ceil(n_samples / self.batch_size))
+        return Duration(epochs) if epochs else Duration(steps, by_steps=True)
+
+    def _default_learning_rate(self, context: FitContext) -> float:
+        encoder = self.encoder
+        if isinstance(encoder, str) and encoder == RANDOM_FEATURES:
+            return _LEARNING_RATE
+        return super()._default_learning_rate(context)
+
+    def _counts(self, drawn_from_data: bool) -> tuple[int, int]:
         """Return the number of projectors kept and of candidates."""
         kept, drawn = self.n_projectors, self.n_candidates
         if self.projectors is not None:
@@ -313,7 +441,7 @@ class LFR(TrainedLearner):
                     f"them set n_candidates={given}, to use them all leave it None"
                 )
         if drawn is None:
-            drawn = default_n_candidates(kept)
+            drawn = kept if drawn_from_data else default_n_candidates(kept)
         if kept > drawn:
             raise ValueError(
                 f"n_projectors={kept} is larger than n_candidates={drawn}: "
@@ -334,11 +462,9 @@ class LFR(TrainedLearner):
             candidates = Candidates.from_modules(copy_modules(self.projectors))
             checked_output_width(candidates[0], shape, "projector")
         else:
-            network_context = NetworkContext(
-                context.modality, shape, {"target_dim_": target_dim}, {}
-            )
+            network_context = context.network_context({"target_dim_": target_dim})
             candidates = Candidates.drawn(
-                lambda: self._projectors_spec.build_one(self, network_context),
+                lambda position: self._projectors_spec.build_one(self, network_context, position),
                 context.seeds.projectors,
                 n_candidates,
                 init=self.projector_init,

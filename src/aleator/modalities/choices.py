@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from aleator.inputs import Source
 from aleator.modalities.spec import Factory, Modality, ViewPair
 from aleator.networks.mlp import mlp_predictor
 from aleator.views.user_view import RandomChoice, UserView
 
+# Reads samples of the training data when a factory asks for them.
+Sample = Callable[[], Tensor]
+
 SINGLE_VIEWS = ("auto", "either")
 
 
 def build_encoder(
-    modality: Modality, choice: Any, input_shape: Sequence[int], embedding_dim: int | None
+    modality: Modality,
+    choice: Any,
+    input_shape: Sequence[int],
+    embedding_dim: int | None,
+    sample: Sample | None = None,
 ) -> nn.Module:
     """Build an encoder. A module is copied; a factory gets the input shape and the dimension.
+
+    A factory with a parameter `sample` also gets samples of the training data, or None when a saved
+    model is loaded.
 
     Examples
     --------
@@ -31,7 +42,7 @@ def build_encoder(
         return copy.deepcopy(choice).float()
     name = modality.encoder_name(choice, input_shape)
     factory = choice if name is None else modality.encoders[name]
-    return _call(factory, "encoder", tuple(input_shape), embedding_dim)
+    return _call(factory, "encoder", tuple(input_shape), embedding_dim, sample=sample)
 
 
 def build_projector(
@@ -40,8 +51,12 @@ def build_projector(
     input_shape: Sequence[int],
     output_dim: int,
     encoder: str | None,
+    sample: Sample | None = None,
 ) -> nn.Module:
     """Build a random projector. A module is copied and its weights are drawn anew.
+
+    A factory gets the input shape and the dimension and, if it has a parameter `sample`, samples of
+    the training data.
 
     Examples
     --------
@@ -53,7 +68,21 @@ def build_projector(
         return redraw(choice).float()
     name = modality.projector_name(choice, encoder)
     factory = choice if name is None else modality.projectors[name]
-    return _call(factory, "projector", tuple(input_shape), output_dim)
+    return _call(factory, "projector", tuple(input_shape), output_dim, sample=sample)
+
+
+def is_drawn_from_data(modality: Modality, choice: Any) -> bool:
+    """Whether a projector is drawn from samples of the data.
+
+    Examples
+    --------
+    >>> from aleator.modalities import get_modality
+    >>> [is_drawn_from_data(get_modality("table"), name) for name in ("trees", "mlp")]
+    [True, False]
+    """
+    if isinstance(choice, str):
+        return "sample" in _parameters(modality.projectors.get(choice, len))
+    return not isinstance(choice, nn.Module) and "sample" in _parameters(choice)
 
 
 def build_decoder(
@@ -208,10 +237,20 @@ def redraw(module: nn.Module) -> nn.Module:
     return module
 
 
-def _call(factory: Factory, role: str, *arguments: Any) -> nn.Module:
-    module = factory(*arguments)
+def _call(factory: Factory, role: str, *arguments: Any, sample: Sample | None = None) -> nn.Module:
+    if "sample" in _parameters(factory):
+        module = factory(*arguments, sample=None if sample is None else sample())
+    else:
+        module = factory(*arguments)
     if not isinstance(module, nn.Module):
         raise ValueError(
             f"the {role} factory must return a torch.nn.Module, got {type(module).__name__}"
         )
     return module.float()
+
+
+def _parameters(factory: Factory) -> Collection[str]:
+    try:
+        return inspect.signature(factory).parameters
+    except ValueError:  # a builtin without a signature
+        return ()

@@ -12,6 +12,7 @@ from aleator.inputs import ArrayLayout, Source
 from aleator.networks.projection_head import HeadShape
 
 Factory = Callable[..., nn.Module]
+RANDOM_FEATURES = "random-features"
 ViewPair = tuple[nn.Module, nn.Module]
 
 
@@ -29,7 +30,11 @@ class Modality:
     encoders : mapping of str to callable
         Factories ``(input_shape, embedding_dim) -> module``.
     projectors : mapping of str to callable
-        Factories ``(input_shape, output_dim) -> module``.
+        Factories ``(input_shape, output_dim) -> module``. A factory that has a parameter `sample`
+        also gets samples of the training data, or None when a saved model is loaded.
+    random_features : sequence of str, default=()
+        Projectors behind the name "random-features". If there are any, there is also an encoder of
+        that name; else the name stands for "auto".
     decoders : mapping of str to callable, default={}
         Factories ``(embedding_dim, output_shape) -> module``, under the names of the encoders that
         they reverse.
@@ -64,6 +69,7 @@ class Modality:
     layout: ArrayLayout
     encoders: Mapping[str, Factory]
     projectors: Mapping[str, Factory]
+    random_features: Sequence[str] = ()
     decoders: Mapping[str, Factory] = field(default_factory=dict)
     default_encoder: Callable[[Sequence[int]], str] | None = None
     mlp_predictor_for: Sequence[str | None] = ()
@@ -95,9 +101,38 @@ class Modality:
         str or None
             None for a module or a factory.
         """
+        if choice == RANDOM_FEATURES and not self.random_features:
+            choice = "auto"
         if isinstance(choice, str) and choice == "auto" and self.default_encoder is not None:
             return self.default_encoder(input_shape)
         return self.resolve_name(choice, "encoder", self.encoders)
+
+    def projector_choices(self, choice: Any) -> list[Any]:
+        """List the alternatives of a choice of projectors.
+
+        Parameters
+        ----------
+        choice : str, torch.nn.Module, callable, or a sequence of them
+            The parameter `projector` of an estimator.
+
+        Returns
+        -------
+        list of str, torch.nn.Module or callable
+            Candidates are drawn from these in turn.
+
+        Examples
+        --------
+        >>> from aleator.modalities import get_modality
+        >>> get_modality("series").projector_choices("random-features")
+        ['convolutions', 'subsequences']
+        """
+        if choice == RANDOM_FEATURES:
+            return list(self.random_features) or ["auto"]
+        if isinstance(choice, (list, tuple)) and not isinstance(choice, nn.Module):
+            if not choice:
+                raise ValueError("projector must name at least one kind of projectors")
+            return [name for part in choice for name in self.projector_choices(part)]
+        return [choice]
 
     def projector_name(self, choice: Any, encoder: str | None) -> str | None:
         """Resolve the choice of a projector; "auto" is the encoder's own kind where there is one.

@@ -10,10 +10,14 @@ import torch
 from torch import nn
 
 from aleator.inputs import ArrayLayout, Source, evenly_spaced
-from aleator.modalities.spec import Modality, ViewPair
+from aleator.modalities.spec import RANDOM_FEATURES, Modality, ViewPair
 from aleator.networks.decoders import mlp_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
+from aleator.projectors.feature_encoder import feature_encoder
+from aleator.projectors.fourier import FourierFeatures
+from aleator.projectors.landmarks import Landmarks
+from aleator.projectors.trees import RandomTrees
 from aleator.views import FeatureCorruption
 
 # Rows of the training data from which the values of corrupted cells are drawn.
@@ -43,8 +47,17 @@ TABLE = Modality(
     layout=ArrayLayout(
         "table", "tables", ("columns",), unit="column", sizes={"columns": "features"}
     ),
-    encoders={"mlp": mlp_encoder},
-    projectors={"mlp": partial(mlp, layers=2)},
+    encoders={
+        "mlp": mlp_encoder,
+        RANDOM_FEATURES: partial(feature_encoder, families=(RandomTrees.build,)),
+    },
+    projectors={
+        "mlp": partial(mlp, layers=2),
+        "trees": RandomTrees.build,
+        "fourier": FourierFeatures.build,
+        "landmarks": Landmarks.build,
+    },
+    random_features=("trees",),
     decoders={"mlp": mlp_decoder},
     # Appendix C. The paper does not mention a normalization in the heads of tables.
     projection_head=HeadShape(layers=2, hidden=256, norm="none"),

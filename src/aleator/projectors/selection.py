@@ -32,7 +32,7 @@ class Candidates:
 
     Examples
     --------
-    >>> candidates = Candidates.drawn(lambda: nn.Linear(2, 3), seed=0, count=2)
+    >>> candidates = Candidates.drawn(lambda position: nn.Linear(2, 3), seed=0, count=2)
     >>> torch.equal(candidates[1].weight, candidates[1].weight)
     True
     """
@@ -47,7 +47,7 @@ class Candidates:
     @classmethod
     def drawn(
         cls,
-        make: Callable[[], nn.Module],
+        make: Callable[[int], nn.Module],
         seed: int,
         count: int,
         *,
@@ -60,7 +60,8 @@ class Candidates:
         Parameters
         ----------
         make : callable
-            Function that returns a new network with weights from torch's global generator.
+            Function of a position that returns a new network with weights from torch's global
+            generator.
         seed : int
             Seed of all candidates.
         count : int
@@ -85,7 +86,7 @@ class Candidates:
                 return kept[position]
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seeds[position])
-                candidate = initialize(make(), init, weight_dropout).eval()
+                candidate = initialize(make(position), init, weight_dropout).eval()
             if keep:
                 kept[position] = candidate
             return candidate
@@ -156,7 +157,7 @@ def select(candidates: Candidates, batch: Tensor, k: int) -> Selection:
 
     Examples
     --------
-    >>> candidates = Candidates.drawn(lambda: nn.Linear(2, 3), seed=0, count=5)
+    >>> candidates = Candidates.drawn(lambda position: nn.Linear(2, 3), seed=0, count=5)
     >>> select(candidates, torch.arange(12.0).view(6, 2), 2).kernel.shape
     (5, 5)
     """

@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from aleator.inputs import Source, evenly_spaced
+from aleator.networks.frozen_front import FrozenFront
 from aleator.networks.shapes import flatten_output
 from aleator.spectrum import effective_rank, singular_values, singular_values_of_gram
 
@@ -62,6 +63,11 @@ class CollapseMonitor:
     def setup(self, device: torch.device) -> None:
         """Move the sample to the device on which the encoder trains."""
         self._rows_on_device = self._rows.to(device)
+        self._trained = self.encoder
+        if isinstance(self.encoder, FrozenFront):
+            with torch.no_grad():
+                self._rows_on_device = self.encoder.front(self._rows_on_device)
+            self._trained = self.encoder.trunk
         if self._rows_on_device.ndim == 4 and device.type == "cuda":
             self._rows_on_device = self._rows_on_device.contiguous(
                 memory_format=torch.channels_last
@@ -70,7 +76,7 @@ class CollapseMonitor:
     def update(self, record: dict[str, Any]) -> None:
         """Add the state of the embedding to `record`; its rank follows with `flush`."""
         with torch.no_grad():
-            rows = flatten_output(self.encoder(self._rows_on_device)).double()
+            rows = flatten_output(self._trained(self._rows_on_device)).double()
             centered = rows - rows.mean(0)
             variance = centered.square().mean(0)
             numbers = torch.stack(

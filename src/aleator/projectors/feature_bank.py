@@ -1,0 +1,186 @@
+"""Random features of several families side by side, standardized and optionally compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from aleator.networks.shapes import flatten_output
+from aleator.projectors.drawn import DrawnModule
+
+# Features that vary less than this share of the typical feature are constant in practice, and are
+# not scaled up.
+_LEAST_SPREAD = 1e-2
+_ROWS_PER_PIECE = 256
+_POWER_ITERATIONS = 4
+_OVERSAMPLING = 32
+
+# (input_shape, output_dim, sample or None) -> module
+Family = Callable[[Sequence[int], int, Tensor | None], nn.Module]
+
+
+class FeatureBank(DrawnModule):
+    """Outputs of several modules, standardized, and projected on principal components if asked for.
+
+    Parameters
+    ----------
+    modules : sequence of torch.nn.Module
+        Modules without trainable weights.
+    mean, scale : Tensor of shape (n_features,), default=None
+        What is subtracted from the features, and by what they are divided.
+    components : Tensor of shape (n_features, n_components), default=None
+        Principal components.
+    deviation : Tensor of shape (n_components,), default=None
+        Standard deviations of the principal components.
+
+    Examples
+    --------
+    >>> bank = FeatureBank.fit([nn.Flatten()], torch.randn(100, 3, 4), n_components=2)
+    >>> bank(torch.randn(5, 3, 4)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(
+        self,
+        modules: Sequence[nn.Module],
+        mean: Tensor | None = None,
+        scale: Tensor | None = None,
+        components: Tensor | None = None,
+        deviation: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.families = nn.ModuleList(modules)
+        self.store(mean=mean, scale=scale, components=components, deviation=deviation)
+
+    @classmethod
+    def fit(
+        cls,
+        modules: Sequence[nn.Module],
+        sample: Tensor,
+        n_components: int | None = None,
+    ) -> Self:
+        """Standardize the outputs of modules on a sample, and find their principal components.
+
+        Parameters
+        ----------
+        modules : sequence of torch.nn.Module
+            Modules without trainable weights.
+        sample : Tensor of shape (n, ...)
+            Samples of the training data.
+        n_components : int, default=None
+            Number of principal components; None keeps all features. There are fewer if the sample
+            or the features are fewer.
+
+        Returns
+        -------
+        FeatureBank
+        """
+        with torch.no_grad():
+            bank = cls(modules)
+            features = torch.cat([bank.raw(piece) for piece in sample.split(_ROWS_PER_PIECE)])
+            bank.mean = features.mean(0)
+            features -= bank.mean
+            spread = features.square().mean(0).sqrt()
+            bank.scale = spread.clamp_min(_LEAST_SPREAD * spread.median() + 1e-12)
+            if n_components is not None:
+                features /= bank.scale
+                bank.components = principal_components(features, n_components)
+                bank.deviation = (features @ bank.components).square().mean(0).sqrt()
+        return bank
+
+    def raw(self, x: Tensor) -> Tensor:
+        """Return the outputs of all modules, as they are.
+
+        Parameters
+        ----------
+        x : Tensor of shape (m, ...)
+            Samples.
+
+        Returns
+        -------
+        Tensor of shape (m, n_features)
+        """
+        return torch.cat([flatten_output(family(x)) for family in self.families], 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return standardized features, or their principal components.
+
+        Parameters
+        ----------
+        x : Tensor of shape (m, ...)
+            Samples.
+
+        Returns
+        -------
+        Tensor of shape (m, n_features) or (m, n_components)
+        """
+        features = (self.raw(x) - self.mean) / self.scale
+        return features @ self.components if self.components.numel() else features
+
+
+def draw_families(
+    families: Sequence[Family], input_shape: Sequence[int], n_features: int, sample: Tensor | None
+) -> list[nn.Module]:
+    """Draw modules of several families that have `n_features` outputs together.
+
+    Parameters
+    ----------
+    families : sequence of callable
+        Factories ``(input_shape, output_dim, sample) -> module``.
+    input_shape : sequence of int
+        Shape of a sample.
+    n_features : int
+        Number of features, divided evenly among the families.
+    sample : Tensor of shape (n, ...) or None
+        Samples of the training data; None creates modules that are to be loaded.
+
+    Returns
+    -------
+    list of torch.nn.Module
+
+    Examples
+    --------
+    >>> from aleator.projectors.trees import RandomTrees
+    >>> [len(m.column) for m in draw_families([RandomTrees.build] * 2, (3,), 32, torch.randn(9, 3))]
+    [2, 2]
+    """
+    even, surplus = divmod(n_features, len(families))
+    widths = [even + (k < surplus) for k in range(len(families))]
+    return [
+        family(tuple(input_shape), width, sample)
+        for family, width in zip(families, widths, strict=True)
+        if width
+    ]
+
+
+def principal_components(features: Tensor, count: int) -> Tensor:
+    """Principal components by randomized SVD (Halko, Martinsson and Tropp 2011).
+
+    Parameters
+    ----------
+    features : Tensor of shape (n, n_features)
+        Centered features.
+    count : int
+        Number of components.
+
+    Returns
+    -------
+    Tensor of shape (n_features, min(count, n, n_features))
+        Orthonormal directions in order of decreasing variance.
+
+    Examples
+    --------
+    >>> features = torch.randn(100, 2) * torch.tensor([1.0, 9.0])
+    >>> principal_components(features, 1).abs().round().T.tolist()
+    [[0.0, 1.0]]
+    """
+    count = min(count, *features.shape)
+    rank = min(count + _OVERSAMPLING, *features.shape)
+    _, _, directions = torch.svd_lowrank(features, rank, niter=_POWER_ITERATIONS)
+    directions = directions[:, :count]
+    # The sign of a direction is arbitrary; its largest entry is made positive.
+    largest = directions.gather(0, directions.abs().argmax(0, keepdim=True))
+    return directions * largest.sign()

@@ -1,0 +1,202 @@
+"""Random patches of the data as filters of images.
+
+After Coates and Ng (The importance of encoding versus training with sparse coding and vector
+quantization, 2011) and Thiry et al. (ICLR 2021): patches are normalized to their own mean and
+contrast and whitened, used as filters in both signs, thresholded, and averaged in cells.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Self
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from aleator.projectors.drawn import DrawnModule
+from aleator.projectors.patch_filters import PatchFilters
+from aleator.projectors.pooled_convolutions import pieces
+
+_SIDE = 6
+_CELLS = 2
+_THRESHOLD = 0.25
+# Images are averaged to at most this many pixels on their shorter side.
+_MOST_PIXELS = 48
+
+
+class PatchFeatures(DrawnModule):
+    """Thresholded responses to patches in both signs, averaged in cells, at two scales.
+
+    Parameters
+    ----------
+    fine, coarse : PatchFilters, default=None
+        Filters of images, and of images of half the size. Small images have no coarse ones.
+    factor : int, default=1
+        How much images are reduced before the fine filters are applied.
+    output_dim : int, default=0
+        Number of features; surplus features are left out.
+
+    Examples
+    --------
+    >>> sample = torch.randn(20, 3, 16, 16)
+    >>> features = PatchFeatures.draw(sample, 32, torch.Generator().manual_seed(0))
+    >>> features(sample).shape
+    torch.Size([20, 32])
+    """
+
+    def __init__(
+        self,
+        fine: PatchFilters | None = None,
+        coarse: PatchFilters | None = None,
+        factor: int = 1,
+        output_dim: int = 0,
+    ) -> None:
+        super().__init__()
+        self.fine = PatchFilters() if fine is None else fine
+        self.coarse = PatchFilters() if coarse is None else coarse
+        self.store(factor=factor, output_dim=output_dim)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Read the factor and the number of features."""
+        self._factor, self._width = int(self.factor), int(self.output_dim)
+
+    @classmethod
+    def draw(cls, sample: Tensor, output_dim: int, generator: torch.Generator) -> Self:
+        """Draw filters from patches of the data.
+
+        Parameters
+        ----------
+        sample : Tensor of shape (n, channels, height, width)
+            Images of the training data.
+        output_dim : int
+            Number of features.
+        generator : torch.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        PatchFeatures
+        """
+        count = math.ceil(output_dim / (2 * _CELLS**2))
+        factor = reduction(sample)
+        images = reduced(sample, factor)
+        halved = reduced(images, 2)
+        if min(halved.shape[2:]) < 2 * _SIDE or count == 1:
+            side = min(_SIDE, *((size + 1) // 2 for size in images.shape[2:]))
+            fine = PatchFilters.draw(images, count, side, generator)
+            return cls(fine, None, factor, output_dim)
+        fine = PatchFilters.draw(images, count - count // 2, _SIDE, generator)
+        coarse = PatchFilters.draw(halved, count // 2, _SIDE, generator)
+        return cls(fine, coarse, factor, output_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the features.
+
+        Parameters
+        ----------
+        x : Tensor of shape (m, channels, height, width)
+            Images.
+
+        Returns
+        -------
+        Tensor of shape (m, output_dim)
+        """
+        x = reduced(x, self._factor)
+        pooled = [_pooled_responses(self.fine, x)]
+        if self.coarse.weight.numel():
+            pooled.append(_pooled_responses(self.coarse, reduced(x, 2)))
+        return torch.cat(pooled, 1)[:, : self._width]
+
+
+def reduction(images: Tensor) -> int:
+    """Choose the factor by which images are reduced to a size that is cheap to filter.
+
+    Parameters
+    ----------
+    images : Tensor of shape (n, channels, height, width)
+        Images.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> reduction(torch.zeros(1, 3, 80, 100)), reduction(torch.zeros(1, 3, 32, 32))
+    (2, 1)
+    """
+    return math.ceil(min(images.shape[2:]) / _MOST_PIXELS)
+
+
+def reduced(images: Tensor, factor: int) -> Tensor:
+    """Average squares of pixels.
+
+    Parameters
+    ----------
+    images : Tensor of shape (n, channels, height, width)
+        Images.
+    factor : int
+        Height and width of a square.
+
+    Returns
+    -------
+    Tensor of shape (n, channels, height // factor, width // factor)
+
+    Examples
+    --------
+    >>> reduced(torch.zeros(1, 3, 80, 100), 2).shape
+    torch.Size([1, 3, 40, 50])
+    """
+    return F.avg_pool2d(images, factor) if 1 < factor <= min(images.shape[2:]) else images
+
+
+def _pooled_responses(filters: PatchFilters, images: Tensor) -> Tensor:
+    places = images[0, 0].numel()
+    parts = [
+        pool_signs(filters(images[start:stop]))
+        for start, stop in pieces(len(images), len(filters.weight), places, images.device)
+    ]
+    return torch.cat(parts)
+
+
+def pool_signs(responses: Tensor) -> Tensor:
+    """Average thresholded responses of either sign in cells.
+
+    Parameters
+    ----------
+    responses : Tensor of shape (m, k, height, width)
+        Responses of filters.
+
+    Returns
+    -------
+    Tensor of shape (m, 2 * k * cells)
+
+    Examples
+    --------
+    >>> pool_signs(torch.ones(1, 1, 2, 2)).tolist()
+    [[0.75, 0.75, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0]]
+    """
+    signs = (responses, -responses)
+    return torch.cat([_cell_means((r - _THRESHOLD).relu_()) for r in signs], 1)
+
+
+def _cell_means(maps: Tensor) -> Tensor:
+    height, width = maps.shape[2:]
+    if maps.device.type != "cpu":
+        return F.adaptive_avg_pool2d(maps, _cells(height, width)).flatten(1)
+    # On a CPU a product with a matrix of means is faster.
+    return (maps.flatten(2) @ _averaging_matrix(height, width).to(maps.dtype)).flatten(1)
+
+
+@functools.cache
+def _averaging_matrix(height: int, width: int) -> Tensor:
+    """Matrix of shape (height * width, cells) that averages in cells."""
+    places = torch.eye(height * width).view(-1, 1, height, width)
+    return F.adaptive_avg_pool2d(places, _cells(height, width)).flatten(1)
+
+
+def _cells(height: int, width: int) -> tuple[int, int]:
+    return min(_CELLS, height), min(_CELLS, width)

@@ -1,0 +1,144 @@
+"""Leaves of totally random trees.
+
+After extremely randomized trees (Geurts, Ernst and Wehenkel 2006): a node splits a random column at
+a random value between those of two random rows that reach it. No labels take part.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from aleator.projectors.drawn import DrawnModule
+
+_DEPTH = 3
+_N_BINS = 32
+# Constant columns may be drawn too, if there are no others.
+_LEAST_ENTROPY = 1e-6
+
+
+class RandomTrees(DrawnModule):
+    """Which leaf of each tree a row falls into, one-hot.
+
+    Parameters
+    ----------
+    column : Tensor of shape (trees, 2 ** depth - 1), default=None
+        Column that a node tests; the children of node i are 2 i + 1 and 2 i + 2.
+    threshold : Tensor of shape (trees, 2 ** depth - 1), default=None
+        Rows with a larger value go to the second child.
+    output_dim : int, default=0
+        Number of features; surplus features are left out.
+
+    Examples
+    --------
+    >>> stump = RandomTrees(torch.tensor([[0]]), torch.tensor([[0.5]]), output_dim=2)
+    >>> stump(torch.tensor([[0.0], [1.0]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(
+        self, column: Tensor | None = None, threshold: Tensor | None = None, output_dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.store(column=column, threshold=threshold, output_dim=output_dim)
+        if column is not None:
+            self.prepare()
+
+    def prepare(self) -> None:
+        """Read the number of features."""
+        self._width = int(self.output_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the leaves, one-hot.
+
+        Parameters
+        ----------
+        x : Tensor of shape (m, columns)
+            Rows.
+
+        Returns
+        -------
+        Tensor of shape (m, output_dim)
+        """
+        n_trees, n_nodes = self.column.shape
+        tree = torch.arange(n_trees, device=x.device)
+        node = torch.zeros(len(x), n_trees, dtype=torch.long, device=x.device)
+        for _ in range(_depth_of(n_nodes)):
+            right = x.gather(1, self.column[tree, node]) > self.threshold[tree, node]
+            node = 2 * node + 1 + right
+        leaves = x.new_zeros(len(x), n_trees, n_nodes + 1)
+        leaves.scatter_(2, (node - n_nodes)[..., None], 1)
+        return leaves.flatten(1)[:, : self._width]
+
+    @classmethod
+    def draw(cls, sample: Tensor, output_dim: int, generator: torch.Generator) -> Self:
+        """Draw totally random trees of depth 3.
+
+        Parameters
+        ----------
+        sample : Tensor of shape (n, columns)
+            Rows of the training data.
+        output_dim : int
+            Number of features.
+        generator : torch.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        RandomTrees
+        """
+        n_nodes = 2**_DEPTH - 1
+        n_trees = math.ceil(output_dim / (n_nodes + 1))
+        weight = column_entropies(sample) + _LEAST_ENTROPY
+        column = torch.multinomial(
+            weight, n_trees * n_nodes, replacement=True, generator=generator
+        ).view(n_trees, n_nodes)
+        threshold = torch.empty(n_trees, n_nodes)
+        rows, trees = torch.arange(len(sample)), torch.arange(n_trees)
+        place = torch.zeros(n_trees, len(sample), dtype=torch.long)  # node of every row
+        for node in range(n_nodes):
+            # The two rows of the node with the largest random numbers; a node with fewer rows
+            # borrows others.
+            order = torch.rand(n_trees, len(sample), generator=generator)
+            pair = order.masked_fill_(place != node, -1).topk(2, dim=1).indices
+            first, second = sample[pair, column[:, node, None]].T
+            threshold[:, node] = first.lerp(second, torch.rand(n_trees, generator=generator))
+            right = sample.T[column[:, node]][trees[:, None], rows] > threshold[:, node, None]
+            place = torch.where(place == node, 2 * node + 1 + right, place)
+        return cls(column, threshold, output_dim)
+
+
+def column_entropies(sample: Tensor) -> Tensor:
+    """Entropy of every column, in bins of equal counts.
+
+    Columns are drawn in proportion to it, so that a few numeric columns are not lost among many
+    indicators of categories.
+
+    Parameters
+    ----------
+    sample : Tensor of shape (n, columns)
+        Rows of the training data.
+
+    Returns
+    -------
+    Tensor of shape (columns,)
+
+    Examples
+    --------
+    >>> column_entropies(torch.tensor([[0.0, 1.0], [1.0, 1.0]])).tolist()
+    [0.6931471824645996, 0.0]
+    """
+    n_rows = len(sample)
+    ranks = sample.sort(dim=0).values
+    edges = ranks[torch.linspace(0, n_rows - 1, _N_BINS + 1).long()]  # (bins + 1, columns)
+    # Rows in the bin of an edge; equal edges delimit one bin.
+    below = torch.searchsorted(ranks.T.contiguous(), edges.T.contiguous(), right=True)
+    counts = below.diff(dim=1, prepend=torch.zeros_like(below[:, :1])) / n_rows
+    return -torch.xlogy(counts, counts).sum(1)
+
+
+def _depth_of(n_nodes: int) -> int:
+    return (n_nodes + 1).bit_length() - 1
