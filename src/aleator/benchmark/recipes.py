@@ -13,12 +13,15 @@ _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
 
 
 # Names used in recipes and results, and the estimators they stand for, in the order of tables. An
-# estimator that Aleator does not have is one of scikit-learn's ensembles.
+# estimator that Aleator does not have is one of scikit-learn's ensembles. The suffix "-default"
+# stands for the default encoder and settings of LFR.
 METHODS = {
     "logreg": "LogReg",
     "boosting": "HistGradientBoostingClassifier",
     "supervised": "Supervised",
     "random": "RandomEncoder",
+    "random-default": "RandomEncoder",
+    "random-features": "RandomFeatures",
     "autoencoder": "Autoencoder",
     "diet": "DIET",
     "simsiam": "SimSiam",
@@ -28,11 +31,16 @@ METHODS = {
     "stab": "STab",
     "tstcc": "TSTCC",
     "dacl": "DACL",
-    "lfr": "LFR",
+    "lfr": "LFR.paper",
+    "lfr-default": "LFR",
 }
 
 # Names in tables and figures, where they are not those of the estimators.
-_TITLES = {"boosting": "Gradient boosting"}
+_TITLES = {
+    "boosting": "Gradient boosting",
+    "random-default": "LFR's encoder, untrained",
+    "lfr": "LFR",
+}
 
 # Parameters that determine the length of a training.
 _LENGTHS = ("epochs", "steps", "warmup_epochs")
@@ -136,7 +144,7 @@ class Recipe:
 
         # A recipe without a length is trained for as long as the estimator's default.
         has_length = any(self.parameters.get(name) for name in _LENGTHS)
-        defaults = {} if has_length else self._estimator_class()().get_params()
+        defaults = {} if has_length else self._constructor()().get_params()
         return replace(
             self,
             parameters=shorter(self.parameters, defaults),
@@ -158,18 +166,19 @@ class Recipe:
         estimator : estimator object
             Not fitted, without a progress bar.
         """
-        estimator = self._estimator_class()(**settings_on(device, self.parameters))
+        estimator = self._constructor()(**settings_on(device, self.parameters))
         common = {"device": device, "random_state": seed, "progress": False}
         known = estimator.get_params(deep=False)
         return estimator.set_params(**{n: value for n, value in common.items() if n in known})
 
-    def _estimator_class(self) -> Any:
+    def _constructor(self) -> Any:
         import sklearn.ensemble
 
         import aleator
 
-        name = METHODS[self.method]
-        return getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)
+        name, _, constructor = METHODS[self.method].partition(".")
+        found = getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)
+        return getattr(found, constructor) if constructor else found
 
 
 def title_of(method: str) -> str:
@@ -278,7 +287,7 @@ def methods_for(dataset: str) -> list[str]:
     Examples
     --------
     >>> methods_for("theorem")[-1]
-    'lfr'
+    'lfr-default'
     """
     known = [method for name, method in names() if name == dataset]
     return [method for method in METHODS if method in known]

@@ -5,6 +5,9 @@ line. `seconds_total` is the time of the first fit in the process: drawing and s
 moving data, capturing graphs and training. `seconds_per_encoder_pass` is the part of an
 epoch that trains the encoder: all of it, except for LFR, which trains its predictors in separate
 passes. ``--reference`` times Algorithm 1 of the LFR paper as a plain PyTorch loop instead.
+
+The recipes ``default-har`` and so on time `LFR` with its defaults; ``default-small`` fits 40 series
+of 100 steps.
 """
 
 from __future__ import annotations
@@ -17,10 +20,17 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
+
 from aleator.benchmark import datasets, recipes
 from aleator.benchmark.timing import by_epoch, steady
 
-RECIPES = ("income", "theorem", "har", "epilepsy", "kvasir")
+_DEFAULT = "default-"
+_SMALL = f"{_DEFAULT}small"
+RECIPES = (
+    "income", "theorem", "har", "epilepsy", "kvasir",
+    "default-har", "default-income", "default-kvasir-v1", "default-cifar10", _SMALL,
+)  # fmt: skip
 
 
 def measure(
@@ -64,10 +74,16 @@ def measure(
 
     from aleator.training.devices import resolve_device
 
-    recipe = recipes.read(name, method)
+    if name.startswith(_DEFAULT):
+        method = "lfr-default"
     if reference and method != "lfr":
         raise ValueError(f"a reference program exists for method 'lfr' only, not for {method!r}")
-    split = datasets.load(name, data) if data else datasets.generated(name)
+    dataset = "har" if name == _SMALL else name.removeprefix(_DEFAULT)
+    recipe = recipes.read(dataset, method)
+    if name == _SMALL:
+        split = datasets.Split(*_small_series())
+    else:
+        split = datasets.load(dataset, data) if data else datasets.generated(dataset)
     estimator = recipe.estimator(device, seed=0)
     if epochs is not None:
         estimator.set_params(epochs=epochs)
@@ -92,7 +108,7 @@ def measure(
         "method": recipe.method,
         "device": resolved.type,
         "reference": reference,
-        "epochs": estimator.epochs,
+        "epochs": len(seconds) if estimator.epochs is None else estimator.epochs,
         "seconds_total": round(total, 3),
         "seconds_per_epoch": steady(seconds),
         "seconds_per_encoder_pass": None if reference else steady(encoder_seconds),
@@ -104,6 +120,13 @@ def measure(
         "config_hash": recipe.config_hash,
         "versions": {"python": platform.python_version(), "torch": str(torch.__version__)},
     }
+
+
+def _small_series() -> list[np.ndarray]:
+    """Series and labels of a small training set and test set."""
+    X = np.random.default_rng(0).normal(size=(80, 1, 100)).astype(np.float32).cumsum(-1)
+    y = np.arange(80) % 2
+    return [X[:40], y[:40], X[40:], y[40:]]
 
 
 def _processor() -> str:
@@ -129,7 +152,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m aleator.benchmark.speed",
-        description="Time one fit of a recipe of the LFR paper and print one JSON line.",
+        description="Time one fit of a recipe of the LFR paper, or of LFR with its defaults "
+        "(default-...), and print one JSON line.",
     )
     parser.add_argument("recipe", choices=RECIPES, help="data set of the recipe")
     parser.add_argument(

@@ -62,7 +62,8 @@ def label_curve(
         The models by name, which are not changed:
 
         - a fitted transformer, such as `aleator.LFR`, embeds both sets once; a logistic regression
-          with ``standardized=True`` is fitted on the labeled samples of its embedding;
+          with ``standardized=True`` and ``choose_by="log_loss"`` is fitted on the labeled samples
+          of its embedding;
         - None stands for the raw values, flattened, with the same logistic regression;
         - a classifier, such as `aleator.Supervised` or a scikit-learn classifier, is cloned and
           fitted on the labeled samples of the data. Wherever its ``random_state`` is None,
@@ -178,7 +179,7 @@ def probe_evaluation(
     def evaluate(rows: np.ndarray) -> dict[str, float]:
         result = logistic_regression(
             X_train[rows], y_train[rows], X_test, y_test,
-            standardized=True, seeds=[seed], device=device,
+            standardized=True, choose_by="log_loss", seeds=[seed], device=device,
         )  # fmt: skip
         return {name: values[0] for name, values in result.metrics.items()}
 

@@ -16,6 +16,7 @@ from aleator.evaluation.results import Evaluation
 
 # Fraction of the training set on which the standardized protocol chooses a penalty.
 _VALIDATION_FRACTION = 0.2
+_LEAST_PROBABILITY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,7 @@ def run_probe(
     penalties: Sequence[float] | None,
     seeds: Sequence[int],
     regression: bool = False,
+    choose_by: str | None = None,
 ) -> Evaluation:
     """Fit and evaluate a probe once per seed.
 
@@ -224,6 +226,9 @@ def run_probe(
         Seeds of the probe and of the validation split.
     regression : bool, default=False
         Whether the labels are target values of a regression.
+    choose_by : str, default=None
+        Metric by which the penalty is chosen; None is the main metric. "log_loss" is the
+        cross-entropy, which is finer than the accuracy where the validation set is small.
 
     Returns
     -------
@@ -240,12 +245,43 @@ def run_probe(
         penalty = None
         if penalties is not None:
             split = parts.validation_split(seed, stratified=not regression)
-            candidates = _fit_and_evaluate(fit, split, penalties, seed, regression)
-            main_metric = [next(iter(candidate.values())) for candidate in candidates]
-            penalty = penalties[int(np.argmax(main_metric))]
+            if choose_by == "log_loss":
+                quality = [-log_loss(split, scores) for scores in fit(split, penalties, seed)]
+            else:
+                candidates = _fit_and_evaluate(fit, split, penalties, seed, regression)
+                quality = [next(iter(candidate.values())) for candidate in candidates]
+            penalty = penalties[int(np.argmax(quality))]
             chosen.append({"penalty": float(penalty)})
         metrics_per_seed += _fit_and_evaluate(fit, parts, [penalty], seed, regression)
     return Evaluation.from_seeds(name, metrics_per_seed, time.perf_counter() - start, chosen)
+
+
+def log_loss(parts: Parts, probabilities: np.ndarray) -> float:
+    """Cross-entropy of the classes of the test set.
+
+    Parameters
+    ----------
+    parts : Parts
+        Training set, whose sorted labels are the classes, and test set.
+    probabilities : ndarray of shape (n_test, n_classes)
+        Probability of every class.
+
+    Returns
+    -------
+    float
+        Mean over the test set. A label that is not in the training set counts as probability zero.
+
+    Examples
+    --------
+    >>> rows, labels = np.zeros((2, 1)), np.array([0, 1])
+    >>> round(log_loss(Parts(rows, labels, rows, labels), np.full((2, 2), 0.5)), 3)
+    0.693
+    """
+    classes = np.unique(parts.train_labels)
+    position = np.searchsorted(classes, parts.test_labels).clip(max=len(classes) - 1)
+    known = classes[position] == parts.test_labels
+    chosen = np.where(known, probabilities[np.arange(len(position)), position], 0)
+    return float(-np.log(chosen.clip(_LEAST_PROBABILITY)).mean())
 
 
 def _fit_and_evaluate(
