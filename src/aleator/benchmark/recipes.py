@@ -136,7 +136,7 @@ class Recipe:
 
         # A recipe without a length is trained for as long as the estimator's default.
         has_length = any(self.parameters.get(name) for name in _LENGTHS)
-        defaults = {} if has_length else self._estimator_class()().get_params()
+        defaults = {} if has_length else self._make_estimator().get_params()
         return replace(
             self,
             parameters=shorter(self.parameters, defaults),
@@ -158,18 +158,21 @@ class Recipe:
         estimator : estimator object
             Not fitted, without a progress bar.
         """
-        estimator = self._estimator_class()(**settings_on(device, self.parameters))
+        estimator = self._make_estimator(**settings_on(device, self.parameters))
         common = {"device": device, "random_state": seed, "progress": False}
         known = estimator.get_params(deep=False)
         return estimator.set_params(**{n: value for n, value in common.items() if n in known})
 
-    def _estimator_class(self) -> Any:
+    def _make_estimator(self, **parameters: Any) -> Any:
         import sklearn.ensemble
 
         import aleator
 
         name = METHODS[self.method]
-        return getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)
+        if name == "LFR":
+            # What a recipe does not mention is as in the paper, whatever the defaults of LFR are.
+            return aleator.LFR.paper(**parameters)
+        return getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)(**parameters)
 
 
 def title_of(method: str) -> str:

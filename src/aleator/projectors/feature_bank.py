@@ -43,6 +43,11 @@ class FeatureBank(DrawnModule):
     torch.Size([5, 2])
     """
 
+    mean: Tensor
+    scale: Tensor
+    components: Tensor
+    deviation: Tensor
+
     def __init__(
         self,
         modules: Sequence[nn.Module],

@@ -39,6 +39,10 @@ class PatchFilters(DrawnModule):
     torch.Size([2, 5, 5, 5])
     """
 
+    weight: Tensor
+    offset: Tensor
+    floor: Tensor
+
     def __init__(
         self,
         weight: Tensor | None = None,

@@ -46,6 +46,9 @@ class PatchFeatures(DrawnModule):
     torch.Size([20, 32])
     """
 
+    factor: Tensor
+    output_dim: Tensor
+
     def __init__(
         self,
         fine: PatchFilters | None = None,

@@ -47,6 +47,13 @@ class PooledConvolutions(DrawnModule):
     0.143
     """
 
+    weight: Tensor
+    dilation: Tensor
+    differenced: Tensor
+    threshold: Tensor
+    output_dim: Tensor
+    with_maximum: Tensor
+
     def __init__(
         self,
         weight: Tensor | None = None,

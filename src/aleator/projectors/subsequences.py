@@ -67,7 +67,5 @@ class RandomSubsequences(PooledConvolutions):
         weight = weight / weight.flatten(1).norm(dim=1).clamp_min(_LEAST_NORM)[:, None, None]
         differenced = torch.rand(count, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
-        threshold = draw_thresholds(
-            sample, weight, dilation, differenced, _N_THRESHOLDS, generator
-        )
+        threshold = draw_thresholds(sample, weight, dilation, differenced, _N_THRESHOLDS, generator)
         return cls(weight, dilation, differenced, threshold, output_dim, with_maximum=True)

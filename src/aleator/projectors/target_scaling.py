@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from aleator.networks.shapes import flatten_output
 
-TARGET_SCALINGS = (None, "standardize", "whiten")
+TARGET_SCALINGS = ("standardize", "whiten")
 _LEAST_SPREAD = 1e-2
 # Share of the mean variance that is added to all variances before whitening, so that directions in
 # which the targets hardly vary are not amplified.
@@ -34,6 +34,9 @@ class TargetScaling(nn.Module):
     >>> scaling(torch.zeros(5, 1, 2)).shape
     torch.Size([5, 1, 2])
     """
+
+    mean: Tensor
+    matrix: Tensor
 
     def __init__(self, mean: Tensor, matrix: Tensor) -> None:
         super().__init__()
@@ -66,7 +69,9 @@ class TargetScaling(nn.Module):
                 output = output - means[-1]
                 spread = output.square().mean(0).sqrt()
                 scale = 1 / spread.clamp_min(_LEAST_SPREAD * spread.median() + _TINY)
-                matrices.append(_whitening(output * scale, scale) if how == "whiten" else scale[None])
+                matrices.append(
+                    _whitening(output * scale, scale) if how == "whiten" else scale[None]
+                )
         return cls(torch.stack(means).float(), torch.stack(matrices).float())
 
     def forward(self, outputs: Tensor) -> Tensor:
