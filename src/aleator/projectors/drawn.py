@@ -8,6 +8,11 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+# Features that vary less than this share of the typical feature are constant in practice.
+_LEAST_SPREAD = 1e-2
+# The spread of a constant feature, as a share of the largest spread, is below this.
+_ROUNDING = 1e-6
+
 
 class DrawnModule(nn.Module):
     """A module without trainable weights, whose buffers are drawn from data.
@@ -159,3 +164,29 @@ def random_rows(sample: Tensor, count: int, generator: torch.Generator) -> Tenso
     repeats = -(-count // len(sample))
     order = [torch.randperm(len(sample), generator=generator) for _ in range(repeats)]
     return sample[torch.cat(order)[:count]]
+
+
+def scale_of(spread: Tensor) -> Tensor:
+    """Divisors that standardize features.
+
+    Features that are constant in practice get the divisor of the typical feature, the median of
+    those that vary: other samples may well have another value, which must not become an outlier.
+
+    Parameters
+    ----------
+    spread : Tensor of shape (n_features,)
+        Standard deviations of the features on a sample.
+
+    Returns
+    -------
+    Tensor of shape (n_features,)
+        Positive numbers.
+
+    Examples
+    --------
+    >>> scale_of(torch.tensor([0.0, 1.0, 2.0, 3.0])).tolist()
+    [2.0, 1.0, 2.0, 3.0]
+    """
+    varying = spread[spread > _ROUNDING * spread.max()]
+    typical = varying.median() if len(varying) else spread.new_ones(())
+    return spread.where(spread > _LEAST_SPREAD * typical, typical)

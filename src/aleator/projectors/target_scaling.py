@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from aleator.networks.shapes import flatten_output
+from aleator.projectors.drawn import scale_of
 
 TARGET_SCALINGS = ("standardize", "whiten")
-_LEAST_SPREAD = 1e-2
 # Share of the mean variance that is added to all variances before whitening, so that directions in
 # which the targets hardly vary are not amplified.
 _WHITENING_FLOOR = 0.1
@@ -67,8 +67,7 @@ class TargetScaling(nn.Module):
                 output = torch.cat(pieces).double()
                 means.append(output.mean(0))
                 output = output - means[-1]
-                spread = output.square().mean(0).sqrt()
-                scale = 1 / spread.clamp_min(_LEAST_SPREAD * spread.median() + _TINY)
+                scale = 1 / scale_of(output.square().mean(0).sqrt())
                 matrices.append(
                     _whitening(output * scale, scale) if how == "whiten" else scale[None]
                 )
