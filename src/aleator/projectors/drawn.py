@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 # Features that vary less than this share of the typical feature are constant in practice.
 _LEAST_SPREAD = 1e-2
-# The spread of a constant feature, as a share of the largest spread, is below this.
+# A spread below this share of the mean is that of a constant, and due to rounding.
 _ROUNDING = 1e-6
 
 
@@ -166,7 +166,7 @@ def random_rows(sample: Tensor, count: int, generator: torch.Generator) -> Tenso
     return sample[torch.cat(order)[:count]]
 
 
-def scale_of(spread: Tensor) -> Tensor:
+def scale_of(spread: Tensor, mean: Tensor) -> Tensor:
     """Divisors that standardize features.
 
     Features that are constant in practice get the divisor of the typical feature, the median of
@@ -176,6 +176,8 @@ def scale_of(spread: Tensor) -> Tensor:
     ----------
     spread : Tensor of shape (n_features,)
         Standard deviations of the features on a sample.
+    mean : Tensor of shape (n_features,)
+        Their means.
 
     Returns
     -------
@@ -184,9 +186,9 @@ def scale_of(spread: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> scale_of(torch.tensor([0.0, 1.0, 2.0, 3.0])).tolist()
+    >>> scale_of(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.zeros(4)).tolist()
     [2.0, 1.0, 2.0, 3.0]
     """
-    varying = spread[spread > _ROUNDING * spread.max()]
+    varying = spread[spread > _ROUNDING * mean.abs()]
     typical = varying.median() if len(varying) else spread.new_ones(())
     return spread.where(spread > _LEAST_SPREAD * typical, typical)

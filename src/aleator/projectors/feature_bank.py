@@ -87,7 +87,7 @@ class FeatureBank(DrawnModule):
             features = torch.cat([bank.raw(piece) for piece in sample.split(_ROWS_PER_PIECE)])
             bank.mean = features.mean(0)
             features -= bank.mean
-            bank.scale = scale_of(features.square().mean(0).sqrt())
+            bank.scale = scale_of(features.square().mean(0).sqrt(), bank.mean)
             if n_components is not None:
                 features /= bank.scale
                 components = principal_components(features, n_components)

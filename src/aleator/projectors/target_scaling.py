@@ -67,7 +67,7 @@ class TargetScaling(nn.Module):
                 output = torch.cat(pieces).double()
                 means.append(output.mean(0))
                 output = output - means[-1]
-                scale = 1 / scale_of(output.square().mean(0).sqrt())
+                scale = 1 / scale_of(output.square().mean(0).sqrt(), means[-1])
                 matrices.append(
                     _whitening(output * scale, scale) if how == "whiten" else scale[None]
                 )
