@@ -50,12 +50,22 @@ def test_pipeline_and_grid_search(table):
 
 def test_it_learns_something():
     X, y = load_digits(return_X_y=True)
-    lfr = LFR(epochs=12, embedding_dim=64, random_state=0)
+    lfr = LFR.paper(epochs=12, embedding_dim=64, random_state=0)
     Z = lfr.fit_transform(X[:1000])
     probe = LogisticRegression(max_iter=2000).fit(Z, y[:1000])
     assert probe.score(lfr.transform(X[1000:]), y[1000:]) > 0.85
     encoder = [record["loss"] for record in lfr.history_ if record["phase"] == "encoder"]
     assert encoder[-1] < 0.6 * encoder[0]
+
+
+def test_the_defaults_learn_something():
+    X, y = load_digits(return_X_y=True)
+    lfr = LFR(random_state=0)
+    Z = lfr.fit_transform(X[:1000])
+    probe = LogisticRegression(max_iter=2000).fit(Z, y[:1000])
+    raw = LogisticRegression(max_iter=2000).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
+    assert probe.score(lfr.transform(X[1000:]), y[1000:]) > max(raw, 0.9)
+    assert lfr.history_[-1]["loss"] < 0.6 * lfr.history_[0]["loss"]
 
 
 def test_clone_and_init_store_arguments_untouched():
