@@ -79,7 +79,7 @@ class FeatureTrunk(nn.Module):
 
     Examples
     --------
-    >>> trunk = FeatureTrunk(4, 6, torch.ones(4))
+    >>> trunk = FeatureTrunk(4, 4, torch.ones(4))
     >>> x = torch.randn(3, 4)
     >>> bool(torch.allclose(torch.cdist(x, x), torch.cdist(trunk(x), trunk(x)), atol=1e-3))
     True

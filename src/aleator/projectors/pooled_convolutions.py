@@ -47,7 +47,7 @@ class PooledConvolutions(DrawnModule):
     >>> weight = torch.tensor([[[-1.0, 0.0, 1.0]]])
     >>> one = torch.ones(1, dtype=torch.int64)
     >>> rising = PooledConvolutions(weight, one, one < 0, torch.zeros(1, 1), output_dim=1)
-    >>> rising(torch.tensor([[[0.0, 1, 2, 3, 4, 2, 1]]])).round(decimals=3).item()
+    >>> round(rising(torch.tensor([[[0.0, 1, 2, 3, 4, 2, 1]]])).item(), 3)
     0.143
     """
 

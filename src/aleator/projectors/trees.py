@@ -140,7 +140,7 @@ def column_entropies(sample: Tensor) -> Tensor:
     # Rows in the bin of an edge; equal edges delimit one bin.
     below = torch.searchsorted(ranks.T.contiguous(), edges.T.contiguous(), right=True)
     counts = below.diff(dim=1, prepend=torch.zeros_like(below[:, :1])) / n_rows
-    return -torch.xlogy(counts, counts).sum(1)
+    return torch.xlogy(counts, counts).sum(1).abs()
 
 
 def _depth_of(n_nodes: int) -> int:
