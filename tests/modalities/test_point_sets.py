@@ -56,7 +56,10 @@ def _tensor(model, X):
 
 def test_defaults_come_from_the_modality(clouds):
     X, _ = clouds
-    assert LFR(modality="points", epochs=1, random_state=0).fit_transform(X).shape == (60, 64)
+    lfr = LFR(modality="points", epochs=1, schedule="constant", random_state=0).fit(X)
+    assert lfr.transform(X).shape == (60, 64)
+    rates = lfr.history_[0]["learning_rates"]
+    assert set(rates.values()) == {point_sets.POINT_SETS.learning_rate}
     model = Autoencoder(modality="points", epochs=1, random_state=0).fit(X)
     assert type(model.decoder_[-1]).__name__ == "Unflatten"
     model = SimCLR(modality="points", view_options={"noise": 0.5}, epochs=1).fit(X)

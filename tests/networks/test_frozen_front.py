@@ -29,6 +29,15 @@ def test_the_front_is_always_in_evaluation_mode():
     assert not any(value.requires_grad for value in encoder.front.parameters())
 
 
+def test_the_front_is_never_computed_in_half_precision():
+    encoder = made().eval()
+    seen = []
+    encoder.front.register_forward_hook(lambda module, given, out: seen.append(out.dtype))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert encoder(torch.randn(3, 5)).dtype == torch.bfloat16
+    assert seen == [torch.float32]
+
+
 @pytest.mark.parametrize("training", ["joint", "alternating"])
 def test_only_the_trunk_is_trained(table, training):
     given = made()

@@ -169,7 +169,7 @@ class Recipe:
         import aleator
 
         name = METHODS[self.method]
-        if name == "LFR":
+        if self.method == "lfr":
             # What a recipe does not mention is as in the paper, whatever the defaults of LFR are.
             return aleator.LFR.paper(**parameters)
         return getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)(**parameters)

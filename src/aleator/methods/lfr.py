@@ -426,7 +426,8 @@ class LFR(TrainedLearner):
 
     def _default_learning_rate(self, context: FitContext) -> float:
         encoder = self.encoder
-        if isinstance(encoder, str) and encoder == RANDOM_FEATURES:
+        has_features = bool(context.modality.random_features)
+        if has_features and isinstance(encoder, str) and encoder == RANDOM_FEATURES:
             return _LEARNING_RATE
         return super()._default_learning_rate(context)
 
