@@ -14,17 +14,19 @@ TRAINING = {
 SETTINGS = {**TRAINING, "n_projectors": 2, "n_candidates": 4, "predictor_epochs": 1}
 
 ALL = sorted(methods.__all__)
-TRAINED = [name for name in ALL if name not in ("RandomEncoder", "LogReg")]
+TRAINED = [name for name in ALL if name not in ("RandomEncoder", "RandomFeatures", "LogReg")]
 # Kinds of data of the methods that do not accept all.
 SPECIAL = {"SCARF": ("table",), "TSTCC": ("series",)}
 
 
 def small_lfr(**changes):
-    return LFR(**{**SETTINGS, **changes})
+    """LFR as in the paper: two phases, and networks that are small and fast."""
+    return LFR.paper(**{**SETTINGS, **changes})
 
 
 def small(name, **changes):
-    """Any estimator by name, with those of the small settings that it has."""
+    """Any estimator by name: its defaults, but those of the small settings that it has."""
     made = getattr(aleator, name)()
     known = made.get_params()
-    return made.set_params(**{k: v for k, v in SETTINGS.items() if k in known} | changes)
+    settings = {**SETTINGS, "target_dim": 16, "n_features": 8}
+    return made.set_params(**{k: v for k, v in settings.items() if k in known} | changes)

@@ -1,4 +1,4 @@
-"""Whole training runs of the authors' program, reproduced through LFR(…).fit itself."""
+"""Whole training runs of the authors' program, reproduced through LFR.paper(…).fit itself."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_mlp_with_adam(golden):
     projectors = [nn.Sequential(nn.Linear(10, 12), nn.ReLU(), nn.Linear(12, 8)) for _ in range(3)]
     predictors = [nn.Linear(8, 8) for _ in range(3)]
     settings = settings_of(run, encoder, projectors, predictors)
-    lfr = LFR(**settings, optimizer="adam", learning_rate=1e-2, betas=(0.9, 0.99))
+    lfr = LFR.paper(**settings, optimizer="adam", learning_rate=1e-2, betas=(0.9, 0.99))
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
     lfr.fit(run["X"], sample_order=run["sample_order"])
     check(lfr, run)
@@ -82,7 +82,7 @@ def test_convolutions_with_batch_norm_and_sgd(golden, memory_limit):
         nn.Sequential(nn.Linear(8, 6, bias=False), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 8))
         for _ in range(2)
     ]
-    lfr = LFR(
+    lfr = LFR.paper(
         **settings_of(run, encoder, projectors, predictors),
         optimizer="sgd",
         learning_rate=0.05,

@@ -41,10 +41,10 @@ def losses(lfr):
 
 
 def test_graphs_change_nothing(rows, monkeypatch):
-    graphs = LFR(**SETTINGS).fit(rows)
+    graphs = LFR.paper(**SETTINGS).fit(rows)
     assert graphs.plan_.graphs
     monkeypatch.setattr(plan_module, "_STEPS_WORTH_A_GRAPH", 10**9)
-    eager = LFR(**SETTINGS).fit(rows)
+    eager = LFR.paper(**SETTINGS).fit(rows)
     assert not eager.plan_.graphs
     assert losses(graphs) == losses(eager)
     np.testing.assert_array_equal(graphs.transform(rows), eager.transform(rows))
@@ -55,21 +55,24 @@ def test_graphs_change_nothing(rows, monkeypatch):
 def test_same_seed_same_numbers(random, shape, precision):
     X = random.normal(size=(700, *shape)).astype(np.float32)
     settings = {**SETTINGS, "precision": precision, "embedding_dim": 64, "epochs": 10}
-    first, second = LFR(**settings).fit(X), LFR(**settings).fit(X)
+    first, second = LFR.paper(**settings).fit(X), LFR.paper(**settings).fit(X)
     assert losses(first) == losses(second)
     np.testing.assert_array_equal(first.transform(X), second.transform(X))
 
 
 def test_close_to_the_cpu(rows):
-    gpu = LFR(**{**SETTINGS, "precision": "32"}).fit(rows)
-    cpu = LFR(**{**SETTINGS, "device": "cpu"}).fit(rows)
+    gpu = LFR.paper(**{**SETTINGS, "precision": "32"}).fit(rows)
+    cpu = LFR.paper(**{**SETTINGS, "device": "cpu"}).fit(rows)
     np.testing.assert_array_equal(gpu.selected_projectors_, cpu.selected_projectors_)
     np.testing.assert_allclose(losses(gpu), losses(cpu), rtol=1e-3)
 
 
 @pytest.mark.parametrize("limit", [0, 200_000, 2_000_000])
 def test_a_small_memory_limit(rows, limit):
-    full, tight = LFR(**SETTINGS).fit(rows), LFR(**SETTINGS, memory_limit=limit).fit(rows)
+    full, tight = (
+        LFR.paper(**SETTINGS).fit(rows),
+        LFR.paper(**SETTINGS, memory_limit=limit).fit(rows),
+    )
     assert "host" in {place.where for place in tight.plan_.placements}
     np.testing.assert_allclose(losses(tight), losses(full), rtol=1e-5)
 
@@ -78,9 +81,9 @@ def test_wide_heads_from_factors(random, monkeypatch):
     factored_adam = pytest.importorskip("aleator.training.factored_adam")
     X = random.normal(size=(700, 9, 64)).astype(np.float32)
     settings = {**SETTINGS, "precision": "32", "epochs": 10}
-    factored = LFR(**settings).fit(X)
+    factored = LFR.paper(**settings).fit(X)
     monkeypatch.setattr(factored_adam, "why_unavailable", lambda device: "switched off")
-    dense = LFR(**settings).fit(X)
+    dense = LFR.paper(**settings).fit(X)
     np.testing.assert_allclose(losses(factored), losses(dense), rtol=1e-4)
 
 
@@ -91,7 +94,7 @@ def test_an_encoder_that_cannot_be_captured(rows):
             return out if out.sum().item() < 1e9 else -out
 
     with pytest.warns(GraphCaptureWarning, match="steps run eagerly"):
-        lfr = LFR(**SETTINGS, encoder=Waiting(30, 16)).fit(rows)
+        lfr = LFR.paper(**SETTINGS, encoder=Waiting(30, 16)).fit(rows)
     assert lfr.transform(rows).shape == (1300, 16)
 
 
@@ -207,7 +210,7 @@ def test_a_restored_lfr_continues_bit_for_bit(random, monkeypatch, shape, steps,
     if not graphs:
         monkeypatch.setattr(plan_module, "_STEPS_WORTH_A_GRAPH", 10**9)
     X = random.normal(size=(1300, *shape)).astype(np.float32)
-    lfr = LFR(
+    lfr = LFR.paper(
         **SETTINGS, embedding_dim=32, predictor="mlp", predictor_hidden=16, predictor_epochs=1,
         schedule="cosine", warmup_epochs=1,
     )  # fmt: skip
@@ -230,8 +233,8 @@ def test_a_restored_byol_continues_bit_for_bit(rows, monkeypatch):
 
 def test_streamed_data_give_the_same(rows, tmp_path):
     np.save(tmp_path / "X.npy", rows)
-    whole = LFR(**SETTINGS).fit(rows)
-    streamed = LFR(**SETTINGS, memory_limit=0).fit(tmp_path / "X.npy")
+    whole = LFR.paper(**SETTINGS).fit(rows)
+    streamed = LFR.paper(**SETTINGS, memory_limit=0).fit(tmp_path / "X.npy")
     assert streamed.plan_.where("input") == "streamed"
     np.testing.assert_allclose(losses(streamed), losses(whole), rtol=1e-5)
 

@@ -94,7 +94,7 @@ def test_same_losses_and_embedding(random, joint, batch_norm, name):
         "sgd": lambda p: torch.optim.SGD(p, 0.01, momentum=0.7, weight_decay=0.01),
     }[name]
     encoder, losses = literal(X, modules, orders, make_optimizer, joint=joint, loss=bbt)
-    lfr = LFR(
+    lfr = LFR.paper(
         encoder=modules[0], projectors=modules[1], predictors=modules[2], preprocessing=None,
         training="joint" if joint else "alternating", epochs=EPOCHS,
         predictor_epochs=PREDICTOR_EPOCHS, batch_size=BATCH, optimizer=name, learning_rate=0.01,
@@ -126,7 +126,7 @@ def test_cosine_schedule_with_warm_up_moves_the_encoder_only(random):
         X, modules, orders, lambda p: torch.optim.SGD(p, 0.02), joint=False, loss=bbt,
         rate_at=rate_at,
     )  # fmt: skip
-    lfr = LFR(
+    lfr = LFR.paper(
         encoder=modules[0], projectors=modules[1], predictors=modules[2], preprocessing=None,
         epochs=EPOCHS, predictor_epochs=PREDICTOR_EPOCHS, batch_size=BATCH, optimizer="sgd",
         momentum=0.0, learning_rate=0.02, schedule="cosine", warmup_epochs=1,
@@ -155,7 +155,7 @@ def test_other_losses(random, name, loss):
     _, losses = literal(
         X, modules, orders, lambda p: torch.optim.Adam(p, 0.01), joint=False, loss=loss
     )
-    lfr = LFR(
+    lfr = LFR.paper(
         encoder=modules[0], projectors=modules[1], predictors=modules[2], preprocessing=None,
         epochs=EPOCHS, predictor_epochs=PREDICTOR_EPOCHS, batch_size=BATCH, learning_rate=0.01,
         loss=name,
@@ -191,7 +191,7 @@ def test_counting_in_steps(random):
                 each.zero_grad()
             (loss / 3).backward()
             update[kind].step()
-    lfr = LFR(
+    lfr = LFR.paper(
         encoder=modules[0], projectors=modules[1], predictors=modules[2], preprocessing=None,
         steps=6, predictor_epochs=2, batch_size=BATCH, optimizer="sgd", momentum=0.0,
         learning_rate=0.01, epochs=1,
@@ -209,7 +209,7 @@ def test_too_few_rows_of_sample_order_are_named(random):
     X = random.normal(size=(ROWS, 6))
     orders = orders_for(random, 2)
     with pytest.raises(ValueError, match="sample_order has 2 rows"):
-        LFR(epochs=2, n_projectors=1, embedding_dim=4).fit(X, sample_order=orders)
+        LFR.paper(epochs=2, n_projectors=1, embedding_dim=4).fit(X, sample_order=orders)
 
 
 @pytest.mark.parametrize(
@@ -223,4 +223,4 @@ def test_too_few_rows_of_sample_order_are_named(random):
 )
 def test_a_wrong_sample_order_is_refused(random, order, message):
     with pytest.raises(ValueError, match=message):
-        LFR(epochs=1).fit(random.normal(size=(ROWS, 6)), sample_order=order)
+        LFR.paper(epochs=1).fit(random.normal(size=(ROWS, 6)), sample_order=order)

@@ -23,7 +23,7 @@ for name, shape, settings in [
     ("image", (24, 3, 10, 10), {"projector_init": "beta", "weight_dropout": 0.4}),
 ]:
     X = random.normal(size=shape).astype(np.float32)
-    lfr = LFR(epochs=0, embedding_dim=32, n_projectors=6, random_state=7, **settings).fit(X)
+    lfr = LFR.paper(epochs=0, embedding_dim=32, n_projectors=6, random_state=7, **settings).fit(X)
     chosen[name] = lfr.selected_projectors_.tolist()
 outputs = torch.from_numpy(random.normal(size=(60, 64, 16)))
 chosen["outputs"] = greedy_map(projector_kernel(outputs.float()), 30).tolist()

@@ -16,7 +16,8 @@ from aleator.exceptions import ModelFileError
 from aleator.serialization import NotStored
 from tests.small import ALL, small, small_lfr
 
-OLD_MODELS = Path(__file__).parent / "files" / "models-0.2"
+FILES = Path(__file__).parent / "files"
+OLD_MODELS = FILES / "models-0.2"
 
 
 @pytest.fixture
@@ -123,6 +124,20 @@ def test_models_of_version_0_2_are_read(name, tmp_path):
     model.save(tmp_path)  # in the present format
     again = aleator.load(tmp_path, **OLD_NETWORKS.get(name, {}))
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("name", ["lfr-table", "lfr-series", "simclr-series"])
+def test_models_of_version_0_3_are_read(name):
+    with np.load(FILES / "models-0.3" / "expected.npz") as file:
+        X, expected = file[name.split("-")[-1]], file[name]
+    model = aleator.load(FILES / "models-0.3" / name)
+    np.testing.assert_allclose(model.transform(X), expected, rtol=1e-4, atol=1e-5)
+    if name.startswith("lfr"):
+        parameters = model.get_params()
+        assert (parameters["training"], parameters["projector"]) == ("alternating", "auto")
+        assert len(model.projectors_) == len(model.predictors_) == 2
+        assert model.fit(X).target_dim_ == model.embedding_dim_, "it is trained as it was"
+        np.testing.assert_allclose(model.transform(X), expected, rtol=1e-3, atol=1e-4)
 
 
 class _Doubled(LFR):

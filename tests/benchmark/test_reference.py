@@ -18,7 +18,7 @@ def X(random):
 
 
 def lfr(**parameters):
-    return LFR(
+    return LFR.paper(
         epochs=EPOCHS, n_projectors=3, embedding_dim=WIDTH, batch_size=50, random_state=0,
         preprocessing=None, progress=False, **parameters,
     )  # fmt: skip

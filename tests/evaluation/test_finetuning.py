@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from aleator import LFR, RandomEncoder, Supervised
 from aleator.evaluation import fine_tune, logistic_regression, transfer
@@ -15,13 +16,28 @@ def labeled_data(random):
 
 def test_fine_tuning_starts_from_the_encoder_and_does_not_change_it(labeled_data):
     X, y = labeled_data
-    model = LFR(epochs=2, embedding_dim=16, n_projectors=2, random_state=0, progress=False)
+    model = LFR.paper(epochs=2, embedding_dim=16, n_projectors=2, random_state=0, progress=False)
     before = model.fit(X).transform(X)
     tuned = fine_tune(model, X[:200], y[:200], X[200:], y[200:], epochs=40, learning_rate=3e-3)
     assert tuned.mean() > 0.9
     np.testing.assert_array_equal(model.transform(X), before)
     untouched = fine_tune(model, X[:200], y[:200], X[200:], y[200:], epochs=0)
     assert untouched.mean() < 0.9  # the linear layer is random
+
+
+def test_fine_tuning_of_random_features_trains_the_part_after_them(labeled_data, monkeypatch):
+    X, y = labeled_data
+    tuned = []
+    fit = Supervised.fit
+    monkeypatch.setattr(
+        Supervised, "fit", lambda self, *data: tuned.append(fit(self, *data)) or self
+    )
+    model = LFR(epochs=2, n_projectors=2, random_state=0, progress=False).fit(X)
+    sets = X[:200], y[:200], X[200:], y[200:]
+    assert fine_tune(model, *sets, epochs=40, learning_rate=1e-4).mean() > 0.8
+    before, after = model.encoder_.state_dict(), tuned[0].encoder_.state_dict()
+    changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {"trunk"}
 
 
 def test_a_fraction_of_the_labels(labeled_data, monkeypatch):

@@ -94,8 +94,10 @@ def test_a_random_encoder_is_where_all_others_start(table):
     random_encoder = small("RandomEncoder").fit_transform(table)
     for name in TRAINED:
         if name != "TSTCC":
-            start = small(name, epochs=0).fit(table, some_labels(table))
+            start = small(name, epochs=0, encoder="auto").fit(table, some_labels(table))
             np.testing.assert_array_equal(start.transform(table), random_encoder)
+    features = small("RandomEncoder", encoder="random-features").fit_transform(table)
+    np.testing.assert_array_equal(small("LFR", epochs=0).fit_transform(table), features)
 
 
 def test_documentation_lists_every_parameter():

@@ -27,10 +27,10 @@ def test_every_modality_gives_rows_of_float32(data, request):
 
 def test_default_widths(table, series, images):
     fast = {"epochs": 0, "n_projectors": 1, "n_candidates": 1}
-    assert LFR(**fast).fit(table).embedding_dim_ == 256
-    assert LFR(**fast).fit(series).embedding_dim_ == 128 * 5
-    assert LFR(**fast, encoder="tcn").fit(series).embedding_dim_ == 64
-    assert LFR(**fast).fit(images).embedding_dim_ == 2048
+    assert LFR.paper(**fast).fit(table).embedding_dim_ == 256
+    assert LFR.paper(**fast).fit(series).embedding_dim_ == 128 * 5
+    assert LFR.paper(**fast, encoder="tcn").fit(series).embedding_dim_ == 64
+    assert LFR.paper(**fast).fit(images).embedding_dim_ == 2048
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,8 @@ def test_default_widths(table, series, images):
     ],
 )
 def test_none_stands_for_the_papers_settings(data, encoder, rate, passes, head, request):
-    lfr = LFR(epochs=1, n_projectors=1, n_candidates=1, embedding_dim=4, encoder=encoder)
+    settings = {"epochs": 1, "n_projectors": 1, "n_candidates": 1, "embedding_dim": 4}
+    lfr = LFR.paper(**settings, encoder=encoder)
     lfr.fit(request.getfixturevalue(data))
     assert [r["phase"] for r in lfr.history_] == ["encoder", *["predictors"] * passes]
     assert lfr.history_[0]["learning_rates"] == {"encoder": pytest.approx(rate)}

@@ -63,6 +63,7 @@ POINT_SETS = register_modality(
         projection_head=HeadShape(layers=2, hidden=32),
         make_views=views,
         view_options=("noise",),
+        learning_rate=2e-3,
         inferred=False,  # arrays of three axes are series unless the user says otherwise
     )
 )

@@ -33,7 +33,9 @@ def test_every_method_works_on_point_sets(clouds, name, tmp_path):
     Z = model.transform(X)
     assert Z.shape == (60, model.embedding_dim_)
     if name != "LogReg":
-        assert type(model.encoder_).__name__ == "DeepSet"
+        features = name == "RandomFeatures"
+        network = model.encoder_.families[0] if features else model.encoder_
+        assert type(network).__name__ == "DeepSet"
         # The order of points does not matter to the encoder, unlike to a network for series.
         np.testing.assert_allclose(model.encoder_(_tensor(model, X[:, ::-1])), Z, atol=1e-4)
     model.save(tmp_path)
@@ -54,7 +56,10 @@ def _tensor(model, X):
 
 def test_defaults_come_from_the_modality(clouds):
     X, _ = clouds
-    assert LFR(modality="points", epochs=1, random_state=0).fit_transform(X).shape == (60, 64)
+    lfr = LFR(modality="points", epochs=1, schedule="constant", random_state=0).fit(X)
+    assert lfr.transform(X).shape == (60, 64)
+    rates = lfr.history_[0]["learning_rates"]
+    assert set(rates.values()) == {point_sets.POINT_SETS.learning_rate}
     model = Autoencoder(modality="points", epochs=1, random_state=0).fit(X)
     assert type(model.decoder_[-1]).__name__ == "Unflatten"
     model = SimCLR(modality="points", view_options={"noise": 0.5}, epochs=1).fit(X)

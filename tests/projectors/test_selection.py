@@ -23,27 +23,27 @@ def test_selection_prefers_difference():
 
 
 def test_drawn_projectors_differ():
-    first, second = Candidates.drawn(lambda: nn.Linear(3, 3), seed=0, count=2)
+    first, second = Candidates.drawn(lambda position: nn.Linear(3, 3), seed=0, count=2)
     assert not torch.equal(first.weight, second.weight)
 
 
 def test_a_candidate_is_drawn_again_as_it_was():
     settings = {"init": "beta", "weight_dropout": 0.3}
-    candidates = Candidates.drawn(lambda: nn.Conv1d(3, 3, 3), seed=0, count=4, **settings)
+    candidates = Candidates.drawn(lambda position: nn.Conv1d(3, 3, 3), seed=0, count=4, **settings)
     first = candidates[2]
     torch.rand(5)
     again = candidates[2]
     assert first is not again
     assert torch.equal(first.weight, again.weight)
     assert torch.equal(first.bias, again.bias)
-    other = Candidates.drawn(lambda: nn.Conv1d(3, 3, 3), seed=1, count=4, **settings)
+    other = Candidates.drawn(lambda position: nn.Conv1d(3, 3, 3), seed=1, count=4, **settings)
     assert not torch.equal(other[2].weight, first.weight)
 
 
 def test_drawing_leaves_the_global_generator_as_it_was():
     state = torch.get_rng_state()
     select(
-        Candidates.drawn(lambda: nn.Linear(3, 3), seed=0, count=4),
+        Candidates.drawn(lambda position: nn.Linear(3, 3), seed=0, count=4),
         torch.ones(5, 3).cumsum(0).cumsum(1),
         2,
     )
@@ -53,7 +53,7 @@ def test_drawing_leaves_the_global_generator_as_it_was():
 def test_candidates_of_a_factory_are_kept():
     made = []
 
-    def make():
+    def make(position):
         made.append(nn.Linear(3, 3))
         return made[-1]
 
@@ -63,7 +63,7 @@ def test_candidates_of_a_factory_are_kept():
 
 
 def test_all_candidates_are_kept_in_their_order():
-    candidates = Candidates.drawn(lambda: nn.Linear(4, 3), seed=0, count=3)
+    candidates = Candidates.drawn(lambda position: nn.Linear(4, 3), seed=0, count=3)
     selection = select(candidates, torch.randn(20, 4), 3)
     assert selection.indices.tolist() == [0, 1, 2]
     assert [projector.weight.dtype for projector in selection.projectors] == [torch.float32] * 3

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from aleator.estimators.trained import TrainedLearner
-from tests.small import small
+from tests.small import small, small_lfr
 
 
 class StoppedError(Exception):
@@ -46,7 +46,7 @@ def run(name, stop, state, out):
         settings |= {"predictor_epochs": 2, "predictor": "mlp"}
     if name == "SCARF":
         X = X[:, 0]
-    model = small(name, **settings)
+    model = small_lfr(**settings) if name == "LFR" else small(name, **settings)
     try:
         model.fit(X, np.arange(40) % 2)
     except StoppedError:

@@ -55,7 +55,7 @@ def test_no_spread_and_no_number():
 
 
 def test_every_epoch_is_in_the_history(table):
-    lfr = LFR(epochs=3, predictor_epochs=2, embedding_dim=8, n_projectors=2, progress=False)
+    lfr = LFR.paper(epochs=3, predictor_epochs=2, embedding_dim=8, n_projectors=2, progress=False)
     history = lfr.fit(table).history_
     for record in history:
         watched = record["phase"] == "encoder"

@@ -2,10 +2,10 @@
 
 Prints one JSON line per case. Every case runs in a process of its own on generated data:
 
-- images: `LFR().fit` for one epoch on 1000 images of 3 × 96 × 96;
-- series: `LFR().fit` for one epoch on 2000 series of 5000 steps;
+- images: `LFR.paper().fit` for one epoch on 1000 images of 3 × 96 × 96;
+- series: `LFR.paper().fit` for one epoch on 2000 series of 5000 steps;
 - transform: `transform` of a table of 1 000 000 × 27;
-- map: `LFR().fit` for 300 steps on a memory-mapped table of 4 GB.
+- map: `LFR.paper().fit` for 300 steps on a memory-mapped table of 4 GB.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def measure_transform(scale: float) -> dict[str, Any]:
     from aleator import LFR
 
     X = np.random.default_rng(0).standard_normal((round(1e6 * scale), 27), dtype=np.float32)
-    lfr = LFR(epochs=1, random_state=0, device="cpu", progress=False).fit(X[:1000])
+    lfr = LFR.paper(epochs=1, random_state=0, device="cpu", progress=False).fit(X[:1000])
     with PeakMemory() as peak:
         result = lfr.transform(X)
     return {"shape": list(X.shape), "result_bytes": result.nbytes, **_describe(peak)}
@@ -103,7 +103,7 @@ def measure_map(scale: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npy"
         _write_table(path, rows)
-        lfr = LFR(steps=300, random_state=0, device="cpu", progress=False)
+        lfr = LFR.paper(steps=300, random_state=0, device="cpu", progress=False)
         with PeakMemory() as peak:
             lfr.fit(np.load(path, mmap_mode="r"))
         assert lfr.plan_ is not None
@@ -152,7 +152,7 @@ def measure(case: str, scale: float = 1.0) -> dict[str, Any]:
 def _measure_fit(X: np.ndarray) -> dict[str, Any]:
     from aleator import LFR
 
-    lfr = LFR(epochs=1, random_state=0, device="cpu", progress=False)
+    lfr = LFR.paper(epochs=1, random_state=0, device="cpu", progress=False)
     with PeakMemory() as peak:
         lfr.fit(X)
     return {"shape": list(X.shape), "data_bytes": X.nbytes, **_describe(peak)}

@@ -119,7 +119,9 @@ def compare_projectors(
     shape, width = images.shape[1:], settings["embedding_dim"]
     modality = get_modality("image")
     candidates = Candidates.drawn(
-        lambda: build_projector(modality, settings["projector"], shape, width, settings["encoder"]),
+        lambda position: build_projector(
+            modality, settings["projector"], shape, width, settings["encoder"]
+        ),
         seed,
         _N_CANDIDATES,
         init=settings.get("projector_init", "default"),

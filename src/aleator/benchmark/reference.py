@@ -61,7 +61,8 @@ def train_literally(
     Parameters
     ----------
     settings : LFR
-        The estimator whose parameters are used; it is not fitted.
+        The estimator whose parameters are used; it is not fitted. Its networks are not drawn from
+        data, and the number of epochs is given, as in `LFR.paper`.
     X : ndarray of shape (n_samples, ...)
         Training data.
     device : torch.device
@@ -73,7 +74,15 @@ def train_literally(
     -------
     run : ReferenceRun
         The trained encoder, losses and seconds.
+
+    Raises
+    ------
+    ValueError
+        If the estimator has no number of epochs.
     """
+    if settings.epochs is None:
+        raise ValueError("Algorithm 1 needs a number of epochs: use LFR.paper, or give epochs")
+    n_epochs = settings.epochs
     data = read(X)
     modality = infer_modality(settings.modality, data.shape)
     adapter = InputAdapter(modality.layout).fit(data, settings.preprocessing)
@@ -119,7 +128,7 @@ def train_literally(
     given_epochs = settings.predictor_epochs
     predictor_epochs = modality.predictor_epochs if given_epochs is None else given_epochs
     run = ReferenceRun(encoder, [], [], [])
-    for _ in range(settings.epochs):
+    for _ in range(n_epochs):
         start = time.perf_counter()
         encoder.train()
         predictors.train()
@@ -156,7 +165,7 @@ def _projectors(
     width = output_width(encoder, shape)
     encoder_name = modality.encoder_name(settings.encoder, shape)
     candidates = Candidates.drawn(
-        lambda: build_projector(modality, settings.projector, shape, width, encoder_name),
+        lambda position: build_projector(modality, settings.projector, shape, width, encoder_name),
         settings.random_state,
         settings.n_candidates or default_n_candidates(settings.n_projectors),
         init=settings.projector_init,

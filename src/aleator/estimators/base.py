@@ -35,6 +35,7 @@ _Class = TypeVar("_Class", bound=type)
 # Samples from which projectors are drawn: as many as have about this many values together.
 _SAMPLE_VALUES = 1 << 26
 _FEWEST_SAMPLES, _MOST_SAMPLES = 512, 4096
+_ROWS_PER_PIECE = 256
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -117,7 +118,12 @@ class FitContext:
         # A stream of its own, so that drawing a sample changes no other draw.
         drawn = np.random.default_rng([self.seeds.projectors, 1])
         rows = np.sort(drawn.choice(len(self.source), count, replace=False))
-        return torch.from_numpy(self.source.gather(rows))
+        sample = np.empty((count, *self.source.schema.shape), np.float32)
+        # In pieces: data of another type are converted by way of copies.
+        for start in range(0, count, _ROWS_PER_PIECE):
+            piece = slice(start, start + _ROWS_PER_PIECE)
+            sample[piece] = self.source.gather(rows[piece])
+        return torch.from_numpy(sample)
 
     def sample(self) -> Tensor:
         """Read a random sample of the training data, from which projectors are drawn.

@@ -9,12 +9,16 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. None is 256 for tables; the flattened width of the CNN for series (at
-    most 1024 for long series, whose CNN is pooled); 64 for a TCN; 2048 for images.
+    Width of the embedding. None is 512 for "random-features"; else 256 for tables; the flattened
+    width of the CNN for series (at most 1024 for long series, whose CNN is pooled); 64 for a TCN;
+    2048 for images.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
-    (input_shape, embedding_dim). Names are "auto" and "mlp"; for series "cnn", "cnn-pooled" (width
-    independent of the length; "auto" for long series) and "tcn"; for images "resnet18".""",
+    (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
+    training data. Names are "random-features" (random features of the data, followed by a small
+    network, which is trained), "auto" (the paper's network) and "mlp"; for series "cnn",
+    "cnn-pooled" (width independent of the length; "auto" for long series) and "tcn"; for images
+    "resnet18".""",
     "{data}": """\
 modality : {"auto", "table", "series", "image"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
@@ -66,8 +70,9 @@ predictor_learning_rate : float or None, default=?
     Learning rate of the predictor, which stays constant whatever the schedule. None is
     `learning_rate`.""",
     "{training}": """\
-epochs : int, default=?
-    Passes over the data that train the encoder.
+epochs : int (for LFR also None), default=?
+    Passes over the data that train the encoder. None is 20, but at least 100 and at most 1000
+    steps.
 steps : int or None, default=?
     Number of encoder steps, instead of `epochs`; `warmup_epochs` then counts steps.
 batch_size : int, default=?
@@ -75,7 +80,8 @@ batch_size : int, default=?
 optimizer : {"adam", "adamw", "sgd"}, default=?
     The optimizer.
 learning_rate : float or None, default=?
-    None is 1e-3 for tables, 3e-4 for series and images.
+    None is 1e-3 for tables, and for LFR with the encoder "random-features"; 3e-4 for series and
+    images.
 betas : tuple of two floats, default=?
     Decay of the moments of Adam.
 momentum : float, default=?

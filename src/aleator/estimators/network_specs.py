@@ -122,7 +122,8 @@ class RandomFeaturesSpec(NetworkSpec):
             if estimator.n_components > most:
                 raise ValueError(
                     f"n_components={estimator.n_components} is larger than {most}, the smaller of "
-                    "the numbers of samples and of features"
+                    f"the numbers of features ({estimator.n_features}) and of samples from which "
+                    f"they are drawn ({len(sample)})"
                 )
         return FeatureBank.fit(modules, sample, estimator.n_components)
 

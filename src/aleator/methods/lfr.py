@@ -88,6 +88,9 @@ def lfr(
     """
     pair_loss = _pair_loss(loss, off_diagonal_weight)
     scaling = nn.Identity() if target_scaling is None else target_scaling
+    frozen = isinstance(encoder, FrozenFront)
+    front = encoder.front if isinstance(encoder, FrozenFront) else nn.Identity()
+    trained = encoder.trunk if isinstance(encoder, FrozenFront) else encoder
 
     def compute_targets(x: Tensor) -> Tensor:
         # Targets are fixed for the whole run, so they are never computed in half precision.
@@ -98,10 +101,7 @@ def lfr(
 
     def compute_features(x: Tensor) -> Tensor:
         with torch.autocast(x.device.type, enabled=False):
-            return flatten_output(encoder.front(x))
-
-    frozen = isinstance(encoder, FrozenFront)
-    trained = encoder.trunk if isinstance(encoder, FrozenFront) else encoder
+            return flatten_output(front(x))
 
     def embed(x: Tensor) -> Tensor:
         return flatten_output(encoder(x))
@@ -340,7 +340,9 @@ class LFR(TrainedLearner):
         check_number("weight_dropout", self.weight_dropout, 0, 1)
         check_number("off_diagonal_weight", self.off_diagonal_weight, 0)
         check_choice("projector_init", self.projector_init, INITIALIZATIONS)
-        check_choice("target_scaling", self.target_scaling, ("auto", *TARGET_SCALINGS))
+        if self.target_scaling is not None:
+            scalings = ("auto", *TARGET_SCALINGS)
+            check_choice("target_scaling", self.target_scaling, scalings, " or None")
         check_choice("training", self.training, TRAININGS)
         if not callable(self.loss):
             check_choice("loss", self.loss, LOSSES, " or a function")
@@ -424,7 +426,8 @@ class LFR(TrainedLearner):
 
     def _default_learning_rate(self, context: FitContext) -> float:
         encoder = self.encoder
-        if isinstance(encoder, str) and encoder == RANDOM_FEATURES:
+        has_features = bool(context.modality.random_features)
+        if has_features and isinstance(encoder, str) and encoder == RANDOM_FEATURES:
             return _LEARNING_RATE
         return super()._default_learning_rate(context)
 

@@ -81,7 +81,9 @@ def is_drawn_from_data(modality: Modality, choice: Any) -> bool:
     [True, False]
     """
     if isinstance(choice, str):
-        return "sample" in _parameters(modality.projectors.get(choice, len))
+        return choice in modality.projectors and "sample" in _parameters(
+            modality.projectors[choice]
+        )
     return not isinstance(choice, nn.Module) and "sample" in _parameters(choice)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 
@@ -13,13 +14,13 @@ class FrozenFront(nn.Module):
     Parameters
     ----------
     front : torch.nn.Module
-        The first part. Its weights are not trained, and it is always in evaluation mode.
+        The first part. Its weights are not trained, it is always in evaluation mode, and it is
+        never computed in half precision.
     trunk : torch.nn.Module
         The second part, a function of the output of the first.
 
     Examples
     --------
-    >>> import torch
     >>> encoder = FrozenFront(nn.Linear(5, 3), nn.Linear(3, 2))
     >>> encoder(torch.zeros(4, 5)).shape
     torch.Size([4, 2])
@@ -60,4 +61,6 @@ class FrozenFront(nn.Module):
         -------
         Tensor of shape (m, ...)
         """
-        return self.trunk(self.front(x))
+        with torch.autocast(x.device.type, enabled=False):  # as when it is computed only once
+            features = self.front(x)
+        return self.trunk(features)

@@ -63,7 +63,5 @@ class RandomConvolutions(PooledConvolutions):
         dilation = draw_dilations(count, n_steps, _LENGTH, generator)
         differenced = torch.rand(count, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
-        threshold = draw_thresholds(
-            sample, weight, dilation, differenced, _N_THRESHOLDS, generator
-        )
+        threshold = draw_thresholds(sample, weight, dilation, differenced, _N_THRESHOLDS, generator)
         return cls(weight, dilation, differenced, threshold, output_dim)

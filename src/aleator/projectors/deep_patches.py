@@ -46,6 +46,9 @@ class DeepPatchFeatures(DrawnModule):
     torch.Size([20, 32])
     """
 
+    factor: Tensor
+    output_dim: Tensor
+
     def __init__(
         self,
         first: PatchFilters | None = None,

@@ -8,6 +8,11 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+# Features that vary less than this share of the typical feature are constant in practice.
+_LEAST_SPREAD = 1e-2
+# A spread below this share of the mean is that of a constant, and due to rounding.
+_ROUNDING = 1e-6
+
 
 class DrawnModule(nn.Module):
     """A module without trainable weights, whose buffers are drawn from data.
@@ -159,3 +164,31 @@ def random_rows(sample: Tensor, count: int, generator: torch.Generator) -> Tenso
     repeats = -(-count // len(sample))
     order = [torch.randperm(len(sample), generator=generator) for _ in range(repeats)]
     return sample[torch.cat(order)[:count]]
+
+
+def scale_of(spread: Tensor, mean: Tensor) -> Tensor:
+    """Divisors that standardize features.
+
+    Features that are constant in practice get the divisor of the typical feature, the median of
+    those that vary: other samples may well have another value, which must not become an outlier.
+
+    Parameters
+    ----------
+    spread : Tensor of shape (n_features,)
+        Standard deviations of the features on a sample.
+    mean : Tensor of shape (n_features,)
+        Their means.
+
+    Returns
+    -------
+    Tensor of shape (n_features,)
+        Positive numbers.
+
+    Examples
+    --------
+    >>> scale_of(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.zeros(4)).tolist()
+    [2.0, 1.0, 2.0, 3.0]
+    """
+    varying = spread[spread > _ROUNDING * mean.abs()]
+    typical = varying.median() if len(varying) else spread.new_ones(())
+    return spread.where(spread > _LEAST_SPREAD * typical, typical)

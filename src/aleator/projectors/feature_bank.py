@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from aleator.networks.shapes import flatten_output
-from aleator.projectors.drawn import DrawnModule
+from aleator.projectors.drawn import DrawnModule, scale_of
 
-# Features that vary less than this share of the typical feature are constant in practice, and are
-# not scaled up.
-_LEAST_SPREAD = 1e-2
+# Components that vary less than this share of the first one are directions of rounding.
+_LEAST_DEVIATION = 1e-6
 _ROWS_PER_PIECE = 256
 _POWER_ITERATIONS = 4
 _OVERSAMPLING = 32
@@ -42,6 +41,11 @@ class FeatureBank(DrawnModule):
     >>> bank(torch.randn(5, 3, 4)).shape
     torch.Size([5, 2])
     """
+
+    mean: Tensor
+    scale: Tensor
+    components: Tensor
+    deviation: Tensor
 
     def __init__(
         self,
@@ -83,12 +87,14 @@ class FeatureBank(DrawnModule):
             features = torch.cat([bank.raw(piece) for piece in sample.split(_ROWS_PER_PIECE)])
             bank.mean = features.mean(0)
             features -= bank.mean
-            spread = features.square().mean(0).sqrt()
-            bank.scale = spread.clamp_min(_LEAST_SPREAD * spread.median() + 1e-12)
+            bank.scale = scale_of(features.square().mean(0).sqrt(), bank.mean)
             if n_components is not None:
                 features /= bank.scale
-                bank.components = principal_components(features, n_components)
-                bank.deviation = (features @ bank.components).square().mean(0).sqrt()
+                components = principal_components(features, n_components)
+                deviation = (features @ components).square().mean(0).sqrt()
+                # In directions in which the sample does not vary, other samples still may.
+                varies = deviation > _LEAST_DEVIATION * deviation.max()
+                bank.components, bank.deviation = components * varies, deviation * varies
         return bank
 
     def raw(self, x: Tensor) -> Tensor:

@@ -79,11 +79,14 @@ class FeatureTrunk(nn.Module):
 
     Examples
     --------
-    >>> trunk = FeatureTrunk(4, 6, torch.ones(4))
+    >>> trunk = FeatureTrunk(4, 4, torch.ones(4))
     >>> x = torch.randn(3, 4)
     >>> bool(torch.allclose(torch.cdist(x, x), torch.cdist(trunk(x), trunk(x)), atol=1e-3))
     True
     """
+
+    linear: Tensor
+    scale: Tensor
 
     def __init__(self, n_inputs: int, n_outputs: int, deviation: Tensor | None = None) -> None:
         super().__init__()
@@ -102,11 +105,10 @@ class FeatureTrunk(nn.Module):
         power = (deviation * root).square().sum() / (deviation > least).sum().clamp_min(1)
         self.register_buffer("linear", linear)
         self.register_buffer("scale", root / power.clamp_min(_TINY).sqrt())
-        self.network = nn.Sequential(
-            nn.Linear(n_inputs, _HIDDEN), nn.GELU(), nn.Linear(_HIDDEN, n_outputs)
-        )
-        nn.init.zeros_(self.network[-1].weight)
-        nn.init.zeros_(self.network[-1].bias)
+        last = nn.Linear(_HIDDEN, n_outputs)
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
+        self.network = nn.Sequential(nn.Linear(n_inputs, _HIDDEN), nn.GELU(), last)
 
     def forward(self, x: Tensor) -> Tensor:
         """Embed components.

@@ -35,6 +35,9 @@ class FourierFeatures(DrawnModule):
     torch.Size([4, 3])
     """
 
+    frequency: Tensor
+    phase: Tensor
+
     def __init__(
         self,
         normal: QuantileNormal | None = None,
@@ -81,7 +84,6 @@ class FourierFeatures(DrawnModule):
         frequency = torch.randn(sample.shape[1], output_dim, generator=generator) / bandwidth
         phase = 2 * math.pi * torch.rand(output_dim, generator=generator)
         return cls(normal, frequency, phase)
-
 
 
 def draw_bandwidths(rows: Tensor, count: int, generator: torch.Generator) -> Tensor:

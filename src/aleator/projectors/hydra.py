@@ -53,6 +53,11 @@ class CompetingConvolutions(DrawnModule):
     [[0.75, 0.25, 0.25, 0.75]]
     """
 
+    weight: Tensor
+    dilation: Tensor
+    differenced: Tensor
+    output_dim: Tensor
+
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -134,4 +139,3 @@ def _shares(responses: Tensor) -> Tensor:
     wins = 1 + above.sign_().mean(-1)
     losses = 1 - below.sign_().mean(-1)
     return torch.cat([wins, losses], 2)
-

@@ -32,6 +32,9 @@ class Landmarks(DrawnModule):
     torch.Size([4, 3])
     """
 
+    row: Tensor
+    bandwidth: Tensor
+
     def __init__(
         self,
         normal: QuantileNormal | None = None,

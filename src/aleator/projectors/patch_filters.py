@@ -26,7 +26,7 @@ class PatchFilters(DrawnModule):
     Parameters
     ----------
     weight : Tensor of shape (k, channels, side, side), default=None
-        Filters, each with a sum of zero.
+        Filters, each with a sum of zero, unless patches are single values.
     offset : Tensor of shape (k,), default=None
         Response to the mean patch, which is subtracted.
     floor : Tensor of shape (), default=None
@@ -38,6 +38,10 @@ class PatchFilters(DrawnModule):
     >>> filters(torch.randn(2, 3, 8, 8)).shape
     torch.Size([2, 5, 5, 5])
     """
+
+    weight: Tensor
+    offset: Tensor
+    floor: Tensor
 
     def __init__(
         self,
@@ -73,10 +77,13 @@ class PatchFilters(DrawnModule):
         n_values = images.shape[1] * side * side
         n_patches = min(_PATCHES, max(4 * n_values, _VALUES // n_values))
         patches = draw_patches(images, n_patches, side, generator).flatten(1).double()
-        patches = patches - patches.mean(1, keepdim=True)
+        # A single value has no contrast; it is kept, and divided by its root mean square.
+        single = n_values == 1
+        if not single:
+            patches = patches - patches.mean(1, keepdim=True)
         variance = patches.square().mean(1, keepdim=True)
-        floor = _CONTRAST_FLOOR * variance.mean() + _TINY
-        patches = patches / (variance + floor).sqrt()
+        floor = (1 if single else _CONTRAST_FLOOR) * variance.mean() + _TINY
+        patches = patches / (floor if single else variance + floor).sqrt()
         mean = patches.mean(0)
         eigenvalues, vectors = torch.linalg.eigh(torch.cov(patches.T).view(n_values, n_values))
         eigenvalues = eigenvalues.clamp_min(0) + _WHITENING_FLOOR * eigenvalues.mean() + _TINY
@@ -86,7 +93,8 @@ class PatchFilters(DrawnModule):
         # Centering and whitening are linear, so they become part of the filters.
         weight = chosen @ whitening
         offset = weight @ mean
-        weight = weight - weight.mean(1, keepdim=True)
+        if not single:
+            weight = weight - weight.mean(1, keepdim=True)
         return cls(weight.float().view(-1, *shape), offset.float(), floor.float())
 
     def forward(self, x: Tensor) -> Tensor:

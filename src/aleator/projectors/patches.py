@@ -46,6 +46,9 @@ class PatchFeatures(DrawnModule):
     torch.Size([20, 32])
     """
 
+    factor: Tensor
+    output_dim: Tensor
+
     def __init__(
         self,
         fine: PatchFilters | None = None,
@@ -80,12 +83,13 @@ class PatchFeatures(DrawnModule):
         -------
         PatchFeatures
         """
-        count = math.ceil(output_dim / (2 * _CELLS**2))
         factor = reduction(sample)
         images = reduced(sample, factor)
         halved = reduced(images, 2)
+        side = min(_SIDE, *((size + 1) // 2 for size in images.shape[2:]))
+        n_cells = math.prod(_cells(*(size - side + 1 for size in images.shape[2:])))
+        count = math.ceil(output_dim / (2 * n_cells))
         if min(halved.shape[2:]) < 2 * _SIDE or count == 1:
-            side = min(_SIDE, *((size + 1) // 2 for size in images.shape[2:]))
             fine = PatchFilters.draw(images, count, side, generator)
             return cls(fine, None, factor, output_dim)
         fine = PatchFilters.draw(images, count - count // 2, _SIDE, generator)

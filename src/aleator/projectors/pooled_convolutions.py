@@ -15,6 +15,10 @@ _CACHED = 1 << 18
 # Thresholds are quantiles of the responses to one of this many series per filter.
 _SERIES_FOR_THRESHOLDS = 256
 _LEAST_VARIANCE = 1e-8
+# Thresholds are raised by this share of the size of the data. Responses to constant stretches, and
+# to series of one step, equal the threshold but for rounding, which must not decide on which side
+# they are.
+_ABOVE_ROUNDING = 1e-5
 
 
 class PooledConvolutions(DrawnModule):
@@ -43,9 +47,16 @@ class PooledConvolutions(DrawnModule):
     >>> weight = torch.tensor([[[-1.0, 0.0, 1.0]]])
     >>> one = torch.ones(1, dtype=torch.int64)
     >>> rising = PooledConvolutions(weight, one, one < 0, torch.zeros(1, 1), output_dim=1)
-    >>> rising(torch.tensor([[[0.0, 1, 2, 3, 4, 2, 1]]])).round(decimals=3).item()
+    >>> round(rising(torch.tensor([[[0.0, 1, 2, 3, 4, 2, 1]]])).item(), 3)
     0.143
     """
+
+    weight: Tensor
+    dilation: Tensor
+    differenced: Tensor
+    threshold: Tensor
+    output_dim: Tensor
+    with_maximum: Tensor
 
     def __init__(
         self,
@@ -339,7 +350,7 @@ def draw_thresholds(
         windows = dilated_windows(inputs, length, step)[chosen[first:last]]
         responses = (weight[first:last].flatten(1)[:, None] @ windows)[:, 0]
         threshold[first:last] = _quantiles(responses, quantile[first:last])
-    return threshold
+    return threshold + _ABOVE_ROUNDING * sample.square().mean().sqrt()
 
 
 def _quantiles(rows: Tensor, probability: Tensor) -> Tensor:

@@ -25,6 +25,8 @@ class QuantileNormal(DrawnModule):
     True
     """
 
+    quantiles: Tensor
+
     def __init__(self, quantiles: Tensor | None = None) -> None:
         super().__init__()
         self.store(quantiles=quantiles)

@@ -30,6 +30,10 @@ class SpectralBands(DrawnModule):
     torch.Size([5, 1])
     """
 
+    mixing: Tensor
+    band: Tensor
+    floor: Tensor
+
     def __init__(
         self,
         mixing: Tensor | None = None,
@@ -57,7 +61,7 @@ class SpectralBands(DrawnModule):
         in_band = (frequency >= self.band[:, :1]) & (frequency < self.band[:, 1:])
         in_band = in_band.to(x.dtype).repeat(1, 2)
         power = x.new_empty(len(x), len(self.mixing))
-        for start, stop in pieces(*power.shape, parts.shape[-1], x.device):
+        for start, stop in pieces(len(x), len(self.mixing), parts.shape[-1], x.device):
             mixed = (self.mixing @ parts[start:stop]).mul_(in_band)
             power[start:stop] = torch.linalg.vector_norm(mixed, dim=-1).square()
         return (power + self.floor).log()

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from aleator.networks.shapes import flatten_output
+from aleator.projectors.drawn import scale_of
 
-TARGET_SCALINGS = (None, "standardize", "whiten")
-_LEAST_SPREAD = 1e-2
+TARGET_SCALINGS = ("standardize", "whiten")
 # Share of the mean variance that is added to all variances before whitening, so that directions in
 # which the targets hardly vary are not amplified.
 _WHITENING_FLOOR = 0.1
@@ -34,6 +34,9 @@ class TargetScaling(nn.Module):
     >>> scaling(torch.zeros(5, 1, 2)).shape
     torch.Size([5, 1, 2])
     """
+
+    mean: Tensor
+    matrix: Tensor
 
     def __init__(self, mean: Tensor, matrix: Tensor) -> None:
         super().__init__()
@@ -64,9 +67,10 @@ class TargetScaling(nn.Module):
                 output = torch.cat(pieces).double()
                 means.append(output.mean(0))
                 output = output - means[-1]
-                spread = output.square().mean(0).sqrt()
-                scale = 1 / spread.clamp_min(_LEAST_SPREAD * spread.median() + _TINY)
-                matrices.append(_whitening(output * scale, scale) if how == "whiten" else scale[None])
+                scale = 1 / scale_of(output.square().mean(0).sqrt(), means[-1])
+                matrices.append(
+                    _whitening(output * scale, scale) if how == "whiten" else scale[None]
+                )
         return cls(torch.stack(means).float(), torch.stack(matrices).float())
 
     def forward(self, outputs: Tensor) -> Tensor:

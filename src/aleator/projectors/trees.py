@@ -39,6 +39,10 @@ class RandomTrees(DrawnModule):
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
+    column: Tensor
+    threshold: Tensor
+    output_dim: Tensor
+
     def __init__(
         self, column: Tensor | None = None, threshold: Tensor | None = None, output_dim: int = 0
     ) -> None:
@@ -97,7 +101,6 @@ class RandomTrees(DrawnModule):
             weight, n_trees * n_nodes, replacement=True, generator=generator
         ).view(n_trees, n_nodes)
         threshold = torch.empty(n_trees, n_nodes)
-        rows, trees = torch.arange(len(sample)), torch.arange(n_trees)
         place = torch.zeros(n_trees, len(sample), dtype=torch.long)  # node of every row
         for node in range(n_nodes):
             # The two rows of the node with the largest random numbers; a node with fewer rows
@@ -106,7 +109,7 @@ class RandomTrees(DrawnModule):
             pair = order.masked_fill_(place != node, -1).topk(2, dim=1).indices
             first, second = sample[pair, column[:, node, None]].T
             threshold[:, node] = first.lerp(second, torch.rand(n_trees, generator=generator))
-            right = sample.T[column[:, node]][trees[:, None], rows] > threshold[:, node, None]
+            right = sample.T[column[:, node]] > threshold[:, node, None]
             place = torch.where(place == node, 2 * node + 1 + right, place)
         return cls(column, threshold, output_dim)
 
@@ -137,7 +140,7 @@ def column_entropies(sample: Tensor) -> Tensor:
     # Rows in the bin of an edge; equal edges delimit one bin.
     below = torch.searchsorted(ranks.T.contiguous(), edges.T.contiguous(), right=True)
     counts = below.diff(dim=1, prepend=torch.zeros_like(below[:, :1])) / n_rows
-    return -torch.xlogy(counts, counts).sum(1)
+    return torch.xlogy(counts, counts).sum(1).abs()
 
 
 def _depth_of(n_nodes: int) -> int:
