@@ -56,11 +56,11 @@ from aleator.validation import (
 
 TRAININGS = ("alternating", "joint")
 # The defaults of projectors that are drawn from the data, and of encoders that begin with random
-# features; docs/research.md says how they were found. The training is `_EPOCHS` passes over the
-# data, but neither fewer nor more steps than are needed.
+# features. The training is `_EPOCHS` passes over the data, but at most `_MOST_STEPS` steps; more
+# passes over a small set only fit it better.
 _TARGET_DIM = 256
 _LEARNING_RATE = 1e-3
-_EPOCHS, _FEWEST_STEPS, _MOST_STEPS = 20, 100, 1000
+_EPOCHS, _MOST_STEPS = 20, 1000
 # Losses that depend on directions only: for these the targets are scaled to unit length, once.
 _OF_DIRECTIONS = ("bbt", "infonce", "cosine")
 LOSSES = (*_OF_DIRECTIONS, "mse")
@@ -419,10 +419,9 @@ class LFR(TrainedLearner):
     def _duration(self, context: FitContext) -> Duration:
         if self.steps is not None or self.epochs is not None:
             return super()._duration(context)
-        n_samples = context.sampler.length
-        steps = min(_MOST_STEPS, max(_FEWEST_STEPS, _EPOCHS * n_samples // self.batch_size))
-        epochs = round(steps / math.ceil(n_samples / self.batch_size))
-        return Duration(epochs) if epochs else Duration(steps, by_steps=True)
+        steps_per_pass = math.ceil(context.sampler.length / self.batch_size)
+        epochs = min(_EPOCHS, _MOST_STEPS // steps_per_pass)
+        return Duration(epochs) if epochs else Duration(_MOST_STEPS, by_steps=True)
 
     def _default_learning_rate(self, context: FitContext) -> float:
         encoder = self.encoder

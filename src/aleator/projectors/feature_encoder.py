@@ -15,6 +15,8 @@ _EMBEDDING_DIM = 512
 _N_FEATURES = 4096
 _N_COMPONENTS = 512
 _HIDDEN = 1024
+_SAMPLES_PER_COMPONENT = 4
+_LEAST_DEVIATION = 1e-6
 _TINY = 1e-12
 
 
@@ -59,7 +61,9 @@ def feature_encoder(
     missing = _N_COMPONENTS - len(bank.deviation)
     bank.components = F.pad(bank.components, (0, missing))
     bank.deviation = F.pad(bank.deviation, (0, missing))
-    return FrozenFront(bank, FeatureTrunk(_N_COMPONENTS, width, bank.deviation))
+    # A network that sees a component for every few samples learns them by heart.
+    n_trusted = len(sample) // _SAMPLES_PER_COMPONENT
+    return FrozenFront(bank, FeatureTrunk(_N_COMPONENTS, width, bank.deviation, n_trusted))
 
 
 class FeatureTrunk(nn.Module):
@@ -76,6 +80,8 @@ class FeatureTrunk(nn.Module):
         Width of the embedding.
     deviation : Tensor of shape (n_inputs,), default=None
         Standard deviations of the components; None leaves the fixed map to be loaded.
+    n_trusted : int, default=None
+        Number of leading components that the network sees; None is all. The fixed map uses all.
 
     Examples
     --------
@@ -88,7 +94,13 @@ class FeatureTrunk(nn.Module):
     linear: Tensor
     scale: Tensor
 
-    def __init__(self, n_inputs: int, n_outputs: int, deviation: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        deviation: Tensor | None = None,
+        n_trusted: int | None = None,
+    ) -> None:
         super().__init__()
         if deviation is None:
             deviation = torch.ones(n_inputs)
@@ -100,9 +112,11 @@ class FeatureTrunk(nn.Module):
         linear[:kept] = rotation * (n_outputs / total).sqrt()
         # Components enter the network with the roots of their deviations, half-way between their
         # own scale, on which only the first ones count, and one scale for all, noise included.
-        least = 1e-6 * deviation.max() + _TINY
-        root = deviation.clamp_min(least).rsqrt()
-        power = (deviation * root).square().sum() / (deviation > least).sum().clamp_min(1)
+        seen = deviation > _LEAST_DEVIATION * deviation.max()
+        if n_trusted is not None:
+            seen[max(1, n_trusted) :] = False
+        root = torch.where(seen, deviation, torch.inf).rsqrt()
+        power = (deviation * root).square().sum() / seen.sum().clamp_min(1)
         self.register_buffer("linear", linear)
         self.register_buffer("scale", root / power.clamp_min(_TINY).sqrt())
         last = nn.Linear(_HIDDEN, n_outputs)

@@ -13,6 +13,7 @@ from aleator.projectors.drawn import DrawnModule, random_rows
 # Patches from which the whitening is estimated, and about how many values they may have.
 _PATCHES = 1 << 16
 _VALUES = 1 << 23
+_PATCHES_PER_DIRECTION = 8
 # What is added to variances so that noise is not amplified: a share of the mean contrast of
 # patches, and of the mean variance of the directions that are whitened.
 _CONTRAST_FLOOR = 0.01
@@ -86,6 +87,9 @@ class PatchFilters(DrawnModule):
         patches = patches / (floor if single else variance + floor).sqrt()
         mean = patches.mean(0)
         eigenvalues, vectors = torch.linalg.eigh(torch.cov(patches.T).view(n_values, n_values))
+        # Directions that few patches vary in would be amplified in all others: they are left out.
+        n_directions = min(n_values, max(1, len(patches) // _PATCHES_PER_DIRECTION))
+        eigenvalues, vectors = eigenvalues[-n_directions:], vectors[:, -n_directions:]
         eigenvalues = eigenvalues.clamp_min(0) + _WHITENING_FLOOR * eigenvalues.mean() + _TINY
         whitening = (vectors * eigenvalues.rsqrt()) @ vectors.T
         chosen = (random_rows(patches, count, generator) - mean) @ whitening
