@@ -28,13 +28,13 @@ def data_sets():
     """Yield the modality, a description, the data and the labels."""
     digits = load_digits()
     cancer = load_breast_cancer()
-    yield "image", "digits, 1 × 8 × 8", digits.images[:, None], digits.target
-    yield "table", "breast cancer, 30 columns", cancer.data, cancer.target
-    yield "series", "digits, 8 channels × 8 steps", digits.images, digits.target
+    yield "image", "digits as images", digits.images[:, None], digits.target
+    yield "table", "breast cancer, a table", cancer.data, cancer.target
+    yield "series", "digits as series", digits.images, digits.target
 
 
 def compare(X, y):
-    """Return the fitted LFR, the seconds of its fit, and the accuracies on each kind of features."""
+    """Return the fitted LFR, the seconds of its fit, and accuracies on each kind of features."""
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
     start = time.perf_counter()
     lfr = LFR(random_state=0).fit(X_train)
@@ -69,7 +69,7 @@ def main():
     table = Table(title="Test accuracy (%) of logistic regression on three kinds of features")
     table.add_column("data", no_wrap=True)
     table.add_column("labels", no_wrap=True)
-    for column in ("raw\nvalues", "random\nnetwork", "LFR", "LFR fit,\nseconds"):
+    for column in ("raw\nvalues", "random\nnetwork", "LFR", "fit,\nseconds"):
         table.add_column(column, justify="right", no_wrap=True)
     results = []
     for modality, description, X, y in data_sets():
@@ -82,9 +82,8 @@ def main():
     (OUT / "results.json").write_text(json.dumps(results, indent=1))
     console.print(table)
     console.print(
-        f"The best result of each row is bold. Few labels are drawn {DRAWS} times, and means are\n"
-        "shown. The test sets are small (540, 171 and 540 samples), so that differences of about\n"
-        "one point are within their sampling error."
+        f"The best result of each row is bold. Five labels per class are drawn {DRAWS} times. The test "
+        "sets are small (540, 171 and 540 samples): differences of about a point are noise."
     )
     console.print(f"\nResults: {OUT}/results.json\nModels:")
     for modality in ("image", "table", "series"):

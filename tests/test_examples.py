@@ -20,20 +20,20 @@ def demo():
 
 
 def test_demo(demo, tmp_path, monkeypatch, capsys):
-    every = list(demo.data_sets())
-    short = [(*rest, {**settings, "epochs": 1}) for *rest, settings in every]
-    monkeypatch.setattr(demo, "data_sets", lambda: short)
+    monkeypatch.setattr(demo, "DRAWS", 3)
     monkeypatch.chdir(tmp_path)
     demo.main()
     out = capsys.readouterr().out
-    assert "LFR" in out
+    assert "5 per class" in out
     assert "demo-output/results.json" in out
     results = json.loads((tmp_path / "demo-output" / "results.json").read_text())
     assert [result["kind"] for result in results] == ["image", "table", "series"]
     for result in results:
-        assert set(result["accuracy"]) == {"raw", "random", "lfr"}
-        assert all(0.5 < score <= 1 for score in result["accuracy"].values())
-    for kind, _, X, _, _ in every:
-        encoder = demo.small_cnn((1, 8, 8), 256) if kind == "image" else None
-        loaded = aleator.load(tmp_path / "demo-output" / kind, encoder=encoder)
-        assert loaded.transform(X[:3]).shape[0] == 3
+        raw, network, lfr = (
+            result["accuracy"][name] for name in ("raw values", "random network", "LFR")
+        )
+        # With all labels LFR is not behind, up to the sampling error of the small test sets.
+        assert lfr[1] > max(raw[1], network[1]) - 0.015
+    for kind, _, X, _ in demo.data_sets():
+        loaded = aleator.load(tmp_path / "demo-output" / kind)
+        assert loaded.transform(X[:3]).shape == (3, 512)

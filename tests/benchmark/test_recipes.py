@@ -14,7 +14,7 @@ def test_recipe_is_a_valid_estimator(dataset, method):
     assert len(recipe.origin) > 40
     assert recipe.probe["kind"] in ("logistic", "linear", "mlp", "own")
     estimator = recipe.estimator("cpu", seed=0)
-    assert type(estimator).__name__ == recipes.METHODS[method]
+    assert type(estimator).__name__ == recipes.METHODS[method].removesuffix(".paper")
     parameters = estimator.get_params()
     if "modality" in parameters:  # not one of scikit-learn's
         estimator._check_parameters()
@@ -27,7 +27,11 @@ def test_recipe_is_a_valid_estimator(dataset, method):
 
 
 def test_timed_recipes_exist():
-    assert {(name, "lfr") for name in speed.RECIPES} <= set(recipes.names())
+    paper = {name for name in speed.RECIPES if not name.startswith("default-")}
+    assert {(name, "lfr") for name in paper} <= set(recipes.names())
+    defaults = {name.removeprefix("default-") for name in speed.RECIPES} - paper - {"small"}
+    assert defaults == {"har", "income", "kvasir-v1", "cifar10"} - paper
+    assert {(name, "lfr-default") for name in defaults} <= set(recipes.names())
 
 
 def test_unknown_recipes_raise():
