@@ -31,7 +31,8 @@ bench labels table1 finetune --datasets har epilepsy income theorem kvasir-v1
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
   --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0
 bench labels --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
-  --methods logreg supervised random autoencoder simsiam simclr dacl lfr
+  --methods logreg supervised random random-default random-features autoencoder simsiam simclr dacl \
+  lfr lfr-default
 bench cifar10 finetune --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
   --methods supervised random autoencoder simsiam simclr dacl lfr
 bench embedding-dim --datasets theorem --seeds 0 1 2

@@ -82,8 +82,8 @@ def main():
     (OUT / "results.json").write_text(json.dumps(results, indent=1))
     console.print(table)
     console.print(
-        f"The best result of each row is bold. Five labels per class are drawn {DRAWS} times. The test "
-        "sets are small (540, 171 and 540 samples): differences of about a point are noise."
+        f"The best result of each row is bold. Five labels per class are drawn {DRAWS} times. The "
+        "test sets are small (540, 171 and 540 samples): differences of about a point are noise."
     )
     console.print(f"\nResults: {OUT}/results.json\nModels:")
     for modality in ("image", "table", "series"):

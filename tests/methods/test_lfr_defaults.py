@@ -10,7 +10,7 @@ from torch import nn
 
 import aleator
 from aleator import LFR
-from aleator.estimators import base
+from aleator.estimators import fit_context
 from aleator.networks.frozen_front import FrozenFront
 from aleator.projectors.convolutions import RandomConvolutions
 from aleator.projectors.feature_encoder import FeatureTrunk
@@ -143,7 +143,7 @@ class TestFactoriesWithASample:
         np.testing.assert_array_equal(again.transform(table), lfr.transform(table))
 
     def test_the_sample_is_limited_and_the_same_for_all(self, random, monkeypatch):
-        monkeypatch.setattr(base, "_MOST_SAMPLES", 50)
+        monkeypatch.setattr(fit_context, "_MOST_SAMPLES", 50)
         X = random.normal(size=(300, 4))
         seen = []
 

@@ -7,13 +7,8 @@ from typing import Any
 
 import torch
 
-from aleator.estimators.base import (
-    FitContext,
-    RepresentationLearner,
-    TrainingResult,
-    TrainingSpec,
-    estimator,
-)
+from aleator.estimators.base import RepresentationLearner, estimator
+from aleator.estimators.fit_context import FitContext, TrainingResult, TrainingSpec
 from aleator.training.devices import resolve_precision
 from aleator.training.host_rows import TensorRows, rows_of
 from aleator.training.method import INPUT

@@ -9,12 +9,11 @@ features that are drawn from the data, and the encoder begins with features of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from aleator.diversity import default_n_candidates
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
@@ -27,24 +26,16 @@ from aleator.estimators.network_specs import (
     check_modules,
     copy_modules,
 )
-from aleator.losses import (
-    PairLoss,
-    bbt_to_unit_target,
-    cosine_distance,
-    info_nce,
-    mean_squared_error,
-    unit_rows,
-)
 from aleator.methods import paper_recipes
+from aleator.methods.lfr_phases import LOSSES, TRAININGS, lfr
 from aleator.modalities.choices import is_drawn_from_data
 from aleator.modalities.spec import RANDOM_FEATURES
 from aleator.networks.frozen_front import FrozenFront
-from aleator.networks.shapes import checked_output_width, flatten_output
+from aleator.networks.shapes import checked_output_width
 from aleator.projectors import INITIALIZATIONS, Candidates, Selection, select
 from aleator.projectors.target_scaling import TARGET_SCALINGS, TargetScaling
 from aleator.training.devices import seeded
 from aleator.training.head_bank import HeadBank
-from aleator.training.method import INPUT, DerivedColumn, Method, ParameterGroup, Phase
 from aleator.training.plan import Duration
 from aleator.validation import (
     check_choice,
@@ -54,108 +45,12 @@ from aleator.validation import (
     check_optional_number,
 )
 
-TRAININGS = ("alternating", "joint")
 # The defaults of projectors that are drawn from the data, and of encoders that begin with random
 # features. The training is `_EPOCHS` passes over the data, but at most `_MOST_STEPS` steps; more
 # passes over a small set only fit it better.
 _TARGET_DIM = 256
 _LEARNING_RATE = 1e-3
 _EPOCHS, _MOST_STEPS = 20, 1000
-# Losses that depend on directions only: for these the targets are scaled to unit length, once.
-_OF_DIRECTIONS = ("bbt", "infonce", "cosine")
-LOSSES = (*_OF_DIRECTIONS, "mse")
-
-
-def lfr(
-    encoder: nn.Module,
-    projectors: Sequence[nn.Module],
-    predictors: HeadBank,
-    *,
-    embedding_dim: int,
-    target_dim: int,
-    loss: str | PairLoss,
-    off_diagonal_weight: float,
-    training: str,
-    predictor_epochs: int,
-    predictor_lr: float | None = None,
-    target_scaling: nn.Module | None = None,
-    n_features: int | None = None,
-) -> Method:
-    """Phases of LFR over the columns input, features, targets and embedding.
-
-    The column of features, the output of the frozen part of an encoder, takes the place of the
-    input.
-    """
-    pair_loss = _pair_loss(loss, off_diagonal_weight)
-    scaling = nn.Identity() if target_scaling is None else target_scaling
-    frozen = isinstance(encoder, FrozenFront)
-    front = encoder.front if isinstance(encoder, FrozenFront) else nn.Identity()
-    trained = encoder.trunk if isinstance(encoder, FrozenFront) else encoder
-
-    def compute_targets(x: Tensor) -> Tensor:
-        # Targets are fixed for the whole run, so they are never computed in half precision.
-        with torch.autocast(x.device.type, enabled=False):
-            outputs = torch.stack([flatten_output(project(x)) for project in projectors], dim=1)
-            outputs = scaling(outputs)
-        return unit_rows(outputs) if loss in _OF_DIRECTIONS else outputs
-
-    def compute_features(x: Tensor) -> Tensor:
-        with torch.autocast(x.device.type, enabled=False):
-            return flatten_output(front(x))
-
-    def embed(x: Tensor) -> Tensor:
-        return flatten_output(encoder(x))
-
-    def loss_of_embedding(embedding: Tensor, target: Tensor) -> Tensor:
-        return pair_loss(predictors(embedding).transpose(0, 1), target.transpose(0, 1))
-
-    def loss_of_input(x: Tensor, target: Tensor) -> Tensor:
-        return loss_of_embedding(flatten_output(trained(x)), target)
-
-    joint = training == "joint"
-    encoder_group = ParameterGroup("encoder", (trained,))
-    # As in the paper's recipes, the schedule moves the learning rate of the encoder only.
-    predictor_group = ParameterGroup("predictor", (predictors,), predictor_lr, schedule="constant")
-    encoder_phase = Phase(
-        name="joint" if joint else "encoder",
-        groups=[encoder_group, predictor_group] if joint else [encoder_group],
-        train_mode=(trained, predictors),
-        columns=("features" if frozen else INPUT, "targets"),
-        loss=loss_of_input,
-    )
-    predictor_phase = Phase(
-        name="predictors",
-        groups=[predictor_group],
-        train_mode=(predictors,),
-        columns=("embedding", "targets"),
-        loss=loss_of_embedding,
-        repeats=predictor_epochs,
-    )
-    modules = {"encoder": encoder, "predictors": predictors}
-    modules |= {f"projector {k}": projector for k, projector in enumerate(projectors)}
-    modules |= {"target scaling": scaling}
-    shape = (len(projectors), target_dim)
-    derived = [DerivedColumn("targets", INPUT, compute_targets, shape, fixed=True)]
-    if n_features is not None:
-        derived.append(
-            DerivedColumn("features", INPUT, compute_features, (n_features,), fixed=True)
-        )
-    if joint:
-        return Method(modules, phases=[encoder_phase], derived=derived)
-    derived.append(DerivedColumn("embedding", INPUT, embed, (embedding_dim,), fixed=False))
-    return Method(modules, phases=[encoder_phase, predictor_phase], derived=derived)
-
-
-def _pair_loss(loss: str | PairLoss, off_diagonal_weight: float) -> Callable[..., Tensor]:
-    if not isinstance(loss, str):
-        return loss
-    named: dict[str, Callable[..., Tensor]] = {
-        "bbt": partial(bbt_to_unit_target, off_diagonal_weight=off_diagonal_weight),
-        "infonce": info_nce,
-        "cosine": cosine_distance,
-        "mse": mean_squared_error,
-    }
-    return named[loss]
 
 
 @estimator
@@ -193,8 +88,9 @@ class LFR(TrainedLearner):
         What happens to the outputs of projectors before they are predicted. "standardize" scales
         every output to zero mean and unit variance, "whiten" also removes the correlations of the
         outputs of a projector. "auto" is None for networks, and "standardize" for other projectors.
-    loss : {"bbt", "infonce", "cosine", "mse"} or callable, default=?
-        "bbt" is batch-wise Barlow Twins. A function is called with predictions and targets of
+    loss : {"auto", "bbt", "infonce", "cosine", "mse"} or callable, default=?
+        "bbt" is batch-wise Barlow Twins. "auto" is "mse" for tables whose projectors are drawn from
+        the data, and "bbt" otherwise. A function is called with predictions and targets of
         shape (K, m, d) and returns a scalar.
     off_diagonal_weight : float, default=?
         Lambda of the loss "bbt".
@@ -275,7 +171,7 @@ class LFR(TrainedLearner):
     weight_dropout: float = 0.0
     target_dim: int | None = None
     target_scaling: str | None = "auto"
-    loss: Any = "bbt"
+    loss: Any = "auto"
     off_diagonal_weight: float = 0.01
     predictor: Any = "auto"
     predictor_layers: int = 2
@@ -345,7 +241,7 @@ class LFR(TrainedLearner):
             check_choice("target_scaling", self.target_scaling, scalings, " or None")
         check_choice("training", self.training, TRAININGS)
         if not callable(self.loss):
-            check_choice("loss", self.loss, LOSSES, " or a function")
+            check_choice("loss", self.loss, ("auto", *LOSSES), " or a function")
         check_modules("projectors", self.projectors)
         check_modules("predictors", self.predictors)
 
@@ -375,7 +271,7 @@ class LFR(TrainedLearner):
             bank,
             embedding_dim=embedding_dim,
             target_dim=target_dim,
-            loss=self.loss,
+            loss=self._resolve_loss(context, drawn_from_data),
             off_diagonal_weight=self.off_diagonal_weight,
             training=self.training,
             predictor_epochs=context.modality.predictor_epochs if epochs is None else epochs,
@@ -404,6 +300,11 @@ class LFR(TrainedLearner):
             return False
         choices = context.modality.projector_choices(self.projector)
         return all(is_drawn_from_data(context.modality, choice) for choice in choices)
+
+    def _resolve_loss(self, context: FitContext, drawn_from_data: bool) -> Any:
+        if isinstance(self.loss, str) and self.loss == "auto":
+            return context.modality.loss if drawn_from_data else "bbt"
+        return self.loss
 
     def _fit_scaling(
         self, context: FitContext, projectors: Sequence[nn.Module], drawn_from_data: bool

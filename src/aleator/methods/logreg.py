@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from aleator.estimators import ClassifierLearner, FitContext, TrainingSpec, estimator
-from aleator.estimators.base import TrainingResult
+from aleator.estimators.fit_context import TrainingResult
 from aleator.estimators.network_specs import ClassifierSpec, FlattenSpec, NetworkSpec
 from aleator.training.method import Method
 from aleator.validation import check_int, check_number

@@ -12,6 +12,7 @@ DEFAULTS: dict[str, Any] = {
     "encoder": "auto",
     "projector": "auto",
     "n_projectors": 6,
+    "loss": "bbt",
     "training": "alternating",
     "epochs": 100,
     "batch_size": 128,

@@ -54,6 +54,8 @@ class Modality:
         Whether methods that use one view of a sample augment it by default.
     learning_rate : float, default=1e-3
         What ``learning_rate=None`` stands for.
+    loss : str, default="bbt"
+        What LFR's ``loss="auto"`` stands for with projectors that are drawn from the data.
     predictor_epochs : int, default=1
         What LFR's ``predictor_epochs=None`` stands for.
     inferred : bool, default=True
@@ -78,6 +80,7 @@ class Modality:
     view_options: Sequence[str] = ()
     augments_single_views: bool = False
     learning_rate: float = 1e-3
+    loss: str = "bbt"
     predictor_epochs: int = 1
     inferred: bool = True
 

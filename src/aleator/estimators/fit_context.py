@@ -1,0 +1,147 @@
+"""What a method gets to prepare its training, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+from torch import Tensor
+
+from aleator.estimators.network_specs import NetworkContext
+from aleator.inputs import InputAdapter, Source
+from aleator.modalities import Modality
+from aleator.training.method import Method
+from aleator.training.plan import Plan
+from aleator.training.sampler import Sampler
+
+# Samples from which projectors are drawn: as many as have about this many values together.
+_SAMPLE_VALUES = 1 << 26
+_FEWEST_SAMPLES, _MOST_SAMPLES = 512, 4096
+_ROWS_PER_PIECE = 256
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Independent seeds, so that changing one part of a run leaves the others' draws alone."""
+
+    encoder: int
+    projectors: int
+    heads: int
+    order: int
+    noise: int
+
+    @classmethod
+    def from_random_state(cls, random_state: Any) -> Seeds:
+        """Draw seeds from what scikit-learn accepts as `random_state`."""
+        root = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        return cls(*(int(seed) for seed in np.random.SeedSequence(root).generate_state(5)))
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """What a method gets to prepare its training.
+
+    Attributes
+    ----------
+    modality : Modality
+        Kind of data.
+    adapter : InputAdapter
+        Shape of a sample, and how data are converted.
+    source : Source
+        Training data, converted to float32 when they are read.
+    y : array-like or None
+        Labels as they were passed.
+    sampler : Sampler
+        Order of the samples.
+    seeds : Seeds
+        Seeds of the networks and the training.
+    """
+
+    modality: Modality
+    adapter: InputAdapter
+    source: Source
+    y: Any
+    sampler: Sampler
+    seeds: Seeds
+
+    @cached_property
+    def _sample(self) -> Tensor:
+        most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _SAMPLE_VALUES // self.source.schema.size))
+        count = min(len(self.source), most)
+        # A stream of its own, so that drawing a sample changes no other draw.
+        drawn = np.random.default_rng([self.seeds.projectors, 1])
+        rows = np.sort(drawn.choice(len(self.source), count, replace=False))
+        sample = np.empty((count, *self.source.schema.shape), np.float32)
+        # In pieces: data of another type are converted by way of copies.
+        for start in range(0, count, _ROWS_PER_PIECE):
+            piece = slice(start, start + _ROWS_PER_PIECE)
+            sample[piece] = self.source.gather(rows[piece])
+        return torch.from_numpy(sample)
+
+    def sample(self) -> Tensor:
+        """Read a random sample of the training data, from which projectors are drawn.
+
+        Returns
+        -------
+        Tensor of shape (n_drawn, ...)
+            At most 4096 samples, the same at every call.
+        """
+        return self._sample
+
+    def network_context(
+        self, attributes: Mapping[str, Any], counts: Mapping[str, int | None] | None = None
+    ) -> NetworkContext:
+        """Describe what networks of this fit depend on.
+
+        Parameters
+        ----------
+        attributes : mapping of str to object
+            Fitted attributes that are known already.
+        counts : mapping of str to int or None, default=None
+            Number of modules of networks that are lists.
+
+        Returns
+        -------
+        NetworkContext
+        """
+        return NetworkContext(
+            self.modality, self.adapter.shape, attributes, counts or {}, self.sample
+        )
+
+
+@dataclass(frozen=True)
+class TrainingSpec:
+    """A method ready to be trained.
+
+    Attributes
+    ----------
+    method : Method
+        What to train.
+    fitted_attributes : callable
+        Function that returns the attributes of the fitted estimator, called after training.
+    columns : dict of str to Tensor
+        Columns besides the input, for example labels.
+    materialize : callable
+        Function that allocates what is too large to exist before the plan has reserved memory.
+    """
+
+    method: Method
+    fitted_attributes: Callable[[], dict[str, Any]]
+    columns: dict[str, Tensor] = field(default_factory=dict)
+    materialize: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a fit went; `attributes` are fitted attributes that only training can tell."""
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    plan: Plan | None = None
+    collapse: str | None = None
+    interrupted: bool = False
+    attributes: dict[str, Any] = field(default_factory=dict)
