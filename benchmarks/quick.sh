@@ -12,4 +12,5 @@ bench() {
 bench labels table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
   selection-size loss diversity neighbors --methods supervised random lfr
 bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
-  --methods logreg boosting autoencoder diet simsiam byol simclr scarf stab tstcc dacl
+  --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \
+  scarf stab tstcc dacl lfr-default
