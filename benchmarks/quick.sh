@@ -9,8 +9,9 @@ bench() {
   "${BIN:-.venv/bin}/aleator" bench "$@" --small --epochs-scale 0.001 --seeds 0 --jobs 2 \
     --device cpu --out "$out"
 }
-bench labels table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
+bench table1 finetune transfer cifar10 projectors batch-size predictor-epochs embedding-dim \
   selection-size loss diversity neighbors --methods supervised random lfr
+bench labels --datasets kvasir-v1 --methods supervised random lfr lfr-default
 bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
   --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \
   scarf stab tstcc dacl lfr-default
