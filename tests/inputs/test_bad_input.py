@@ -108,7 +108,7 @@ def test_constant_columns_work(random):
         ),
         ({"betas": 0.9}, "betas must be two numbers"),
         ({"betas": (0.9, 1.0)}, "betas must be a finite number"),
-        ({"loss": "hinge"}, "loss must be one of 'bbt'.*or a function, got 'hinge'"),
+        ({"loss": "hinge"}, "loss must be one of 'auto', 'bbt'.*or a function, got 'hinge'"),
         ({"training": "both"}, "training must be one of"),
         ({"optimizer": "lion"}, "optimizer must be one of 'adam', 'adamw', 'sgd'"),
         ({"schedule": "linear"}, "schedule must be one of"),

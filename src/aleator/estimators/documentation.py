@@ -71,7 +71,7 @@ predictor_learning_rate : float or None, default=?
     `learning_rate`.""",
     "{training}": """\
 epochs : int (for LFR also None), default=?
-    Passes over the data that train the encoder. None is 20, but at least 100 and at most 1000
+    Passes over the data that train the encoder. None is 20, or fewer so that there are at most 1000
     steps.
 steps : int or None, default=?
     Number of encoder steps, instead of `epochs`; `warmup_epochs` then counts steps.
