@@ -6,6 +6,7 @@ After Coates and Ng (Selecting receptive fields in deep networks, 2011), who sta
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Self
 
 import torch
@@ -13,14 +14,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from aleator.projectors.drawn import DrawnModule, random_rows
-from aleator.projectors.patch_filters import PatchFilters
+from aleator.projectors.patch_filters import PatchFilters, in_pieces, rectified
 from aleator.projectors.patches import pool_signs, reduced, reduction
-from aleator.projectors.pooled_convolutions import pieces
 
 _FIRST_SIDE, _SECOND_SIDE = 5, 3
 # Filters of the first layer: one for so many features, within limits.
 _FEATURES_PER_FILTER, _FEWEST_FILTERS, _MOST_FILTERS = 16, 16, 96
-_THRESHOLD = 0.25
 _POOL = 2
 # Images from which the layers are drawn.
 _IMAGES = 512
@@ -88,11 +87,11 @@ class DeepPatchFeatures(DrawnModule):
         side = min(_FIRST_SIDE, *((size + 2) // 3 for size in images.shape[2:]))
         n_filters = min(_MOST_FILTERS, max(_FEWEST_FILTERS, output_dim // _FEATURES_PER_FILTER))
         first = PatchFilters.draw(images, n_filters, side, generator)
-        maps = feature_maps(first, images)
+        maps = in_pieces(partial(feature_maps, first), images, 2 * n_filters)
         side = min(_SECOND_SIDE, *maps.shape[2:])
         cells = math.prod(min(2, size - side + 1) for size in maps.shape[2:])
         second = PatchFilters.draw(maps, math.ceil(output_dim / (2 * cells)), side, generator)
-        return cls(first, second, factor, output_dim)
+        return cls(first, second, factor, output_dim).to(sample.device)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the features.
@@ -107,12 +106,11 @@ class DeepPatchFeatures(DrawnModule):
         Tensor of shape (m, output_dim)
         """
         x = reduced(x, self._factor)
-        n_maps, places = 2 * len(self.first.weight), x[0, 0].numel()
-        parts = [
-            pool_signs(self.second(feature_maps(self.first, x[start:stop])))
-            for start, stop in pieces(len(x), n_maps, places, x.device)
-        ]
-        return torch.cat(parts)[:, : self._width]
+        features = in_pieces(self._features, x, 2 * len(self.first.weight))
+        return features[:, : self._width]
+
+    def _features(self, images: Tensor) -> Tensor:
+        return pool_signs(self.second(feature_maps(self.first, images)))
 
 
 def feature_maps(filters: PatchFilters, images: Tensor) -> Tensor:
@@ -130,5 +128,5 @@ def feature_maps(filters: PatchFilters, images: Tensor) -> Tensor:
     Tensor of shape (m, 2 * k, height', width')
     """
     responses = filters(images)
-    maps = torch.cat([responses - _THRESHOLD, -responses - _THRESHOLD], 1).relu_()
-    return F.avg_pool2d(maps, _POOL) if min(maps.shape[2:]) >= _POOL else maps
+    size = _POOL if min(responses.shape[2:]) >= _POOL else 1
+    return torch.cat([F.avg_pool2d(maps, size) for maps in rectified(responses)], 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import torch
@@ -19,6 +20,11 @@ _PATCHES_PER_DIRECTION = 8
 _CONTRAST_FLOOR = 0.01
 _WHITENING_FLOOR = 0.1
 _TINY = 1e-12
+_ROWS_PER_PRODUCT = 4096
+# Values of responses that are computed at once on a CPU. Smaller pieces fit in its cache, but then
+# its threads wait for each other more often.
+_VALUES_PER_PIECE = 1 << 22
+_THRESHOLD = 0.25
 
 
 class PatchFilters(DrawnModule):
@@ -77,29 +83,29 @@ class PatchFilters(DrawnModule):
         shape = images.shape[1], side, side
         n_values = images.shape[1] * side * side
         n_patches = min(_PATCHES, max(4 * n_values, _VALUES // n_values))
-        patches = draw_patches(images, n_patches, side, generator).flatten(1).double()
+        patches = draw_patches(images, n_patches, side, generator).flatten(1)
         # A single value has no contrast; it is kept, and divided by its root mean square.
         single = n_values == 1
         if not single:
-            patches = patches - patches.mean(1, keepdim=True)
+            patches -= patches.mean(1, keepdim=True)
         variance = patches.square().mean(1, keepdim=True)
-        floor = (1 if single else _CONTRAST_FLOOR) * variance.mean() + _TINY
-        patches = patches / (floor if single else variance + floor).sqrt()
-        mean = patches.mean(0)
-        eigenvalues, vectors = torch.linalg.eigh(torch.cov(patches.T).view(n_values, n_values))
+        floor = ((1 if single else _CONTRAST_FLOOR) * variance.double().mean() + _TINY).float()
+        patches /= (floor if single else variance + floor).sqrt()
+        mean, covariance = _moments(patches)
+        eigenvalues, vectors = torch.linalg.eigh(covariance)
         # Directions that few patches vary in would be amplified in all others: they are left out.
         n_directions = min(n_values, max(1, len(patches) // _PATCHES_PER_DIRECTION))
         eigenvalues, vectors = eigenvalues[-n_directions:], vectors[:, -n_directions:]
         eigenvalues = eigenvalues.clamp_min(0) + _WHITENING_FLOOR * eigenvalues.mean() + _TINY
         whitening = (vectors * eigenvalues.rsqrt()) @ vectors.T
-        chosen = (random_rows(patches, count, generator) - mean) @ whitening
+        chosen = (random_rows(patches, count, generator).double() - mean) @ whitening
         chosen = chosen / chosen.norm(dim=1, keepdim=True).clamp_min(_TINY)
         # Centering and whitening are linear, so they become part of the filters.
         weight = chosen @ whitening
         offset = weight @ mean
         if not single:
             weight = weight - weight.mean(1, keepdim=True)
-        return cls(weight.float().view(-1, *shape), offset.float(), floor.float())
+        return cls(weight.float().view(-1, *shape), offset.float(), floor)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the responses.
@@ -112,12 +118,13 @@ class PatchFilters(DrawnModule):
         Returns
         -------
         Tensor of shape (m, k, height - side + 1, width - side + 1)
+            On a CPU in the memory format "channels last", in which pooling is fast.
         """
         side = self.weight.shape[-1]
-        mean, power = (F.avg_pool2d(part.mean(1, keepdim=True), side, 1) for part in (x, x * x))
+        mean, power = _window_means(torch.stack([x.mean(1), (x * x).mean(1)]), side)
         contrast = ((power - mean.square()).clamp_min(0) + self.floor).rsqrt()
-        responses = (self.weight.flatten(1) @ _windows(x, side)).unflatten(2, contrast.shape[2:])
-        return responses.mul_(contrast).sub_(self.offset[:, None, None])
+        responses = _correlate(x, self.weight).mul_(contrast[:, None])
+        return responses.sub_(self.offset[:, None, None])
 
 
 def draw_patches(images: Tensor, count: int, side: int, generator: torch.Generator) -> Tensor:
@@ -145,28 +152,92 @@ def draw_patches(images: Tensor, count: int, side: int, generator: torch.Generat
     torch.Size([6, 1, 4, 4])
     """
     n_images, _, height, width = images.shape
-    places = (height - side + 1) * (width - side + 1)
-    index = torch.arange(n_images)[:, None, None]
-    patches = []
-    for _ in range(max(1, min(places, count // n_images))):
-        top = torch.randint(height - side + 1, (n_images, 1), generator=generator)
-        left = torch.randint(width - side + 1, (n_images, 1), generator=generator)
-        rows = (top + torch.arange(side))[:, :, None]
-        columns = (left + torch.arange(side))[:, None, :]
-        patches.append(images[index, :, rows, columns].permute(0, 3, 1, 2))
-    return torch.cat(patches)
+    n_rows, n_columns = height - side + 1, width - side + 1
+    n_rounds = max(1, min(n_rows * n_columns, count // n_images))
+    corners = [
+        torch.randint(size, (n_images,), generator=generator)
+        for _ in range(n_rounds)
+        for size in (n_rows, n_columns)
+    ]
+    top, left = torch.stack(corners).view(n_rounds, 2, -1).transpose(0, 1).to(images.device)
+    image = torch.arange(n_images, device=images.device).expand_as(top)
+    # Windows are a view of the images, of shape (n, rows, columns, channels, side, side).
+    windows = images.unfold(2, side, 1).unfold(3, side, 1).permute(0, 2, 3, 1, 4, 5)
+    return windows[image.flatten(), top.flatten(), left.flatten()]
 
 
-def _windows(x: Tensor, side: int) -> Tensor:
-    """All patches of images, of shape (m, channels * side * side, places).
+def in_pieces(function: Callable[[Tensor], Tensor], images: Tensor, n_maps: int) -> Tensor:
+    """Apply a function to a few images at a time on a CPU, and to all at once on a GPU.
 
-    On a CPU a product with these is twice as fast as a convolution.
+    Parameters
+    ----------
+    function : callable
+        Function of images that has a result for every image.
+    images : Tensor of shape (n, channels, height, width)
+        Images.
+    n_maps : int
+        Number of maps of the size of an image that the function computes on its way.
+
+    Returns
+    -------
+    Tensor of shape (n, ...)
+        The results of all images.
+
+    Examples
+    --------
+    >>> in_pieces(lambda x: x.mean((1, 2, 3)), torch.ones(3, 1, 8, 8), n_maps=1 << 15).tolist()
+    [1.0, 1.0, 1.0]
     """
-    n_images, n_channels, height, width = x.shape
-    x = x.contiguous()
-    image, channel, row, column = x.stride()
-    places = height - side + 1, width - side + 1
-    windows = x.as_strided(
-        (n_images, n_channels, side, side, *places), (image, channel, row, column, row, column)
-    )
-    return windows.reshape(n_images, n_channels * side * side, places[0] * places[1])
+    if images.device.type != "cpu":
+        return function(images)
+    size = max(1, _VALUES_PER_PIECE // (n_maps * images.shape[2] * images.shape[3]))
+    return torch.cat([function(part) for part in images.split(size)])
+
+
+def rectified(responses: Tensor) -> Iterator[Tensor]:
+    """Thresholded responses, first those of positive and then those of negative sign.
+
+    Parameters
+    ----------
+    responses : Tensor
+        Responses of filters.
+
+    Yields
+    ------
+    Tensor
+        Of the shape of the responses.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in rectified(torch.tensor([1.0, -2.0]))]
+    [[0.75, 0.0], [0.0, 1.75]]
+    """
+    yield (responses - _THRESHOLD).relu_()
+    yield (-_THRESHOLD - responses).relu_()
+
+
+def _moments(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and covariance; products have the precision of the rows, and their sums double."""
+    mean = rows.mean(0, dtype=torch.float64)
+    covariance = mean.new_zeros(len(mean), len(mean))
+    for part in rows.split(_ROWS_PER_PRODUCT):
+        centered = part - mean.to(part)
+        covariance += centered.T @ centered
+    return mean, covariance / max(1, len(rows) - 1)
+
+
+def _window_means(images: Tensor, side: int) -> Tensor:
+    if images.device.type != "cpu":
+        return F.avg_pool2d(images, side, 1)
+    # With few channels, avg_pool2d is not vectorized on a CPU.
+    return images.unfold(2, side, 1).mean(-1).unfold(3, side, 1).mean(-1)
+
+
+def _correlate(x: Tensor, weight: Tensor) -> Tensor:
+    if x.device.type == "cpu":
+        return F.conv2d(x.contiguous(memory_format=torch.channels_last), weight)
+    # On a GPU, a convolution might be less precise than a product of matrices.
+    side = weight.shape[-1]
+    windows = x.unfold(2, side, 1).unfold(3, side, 1)
+    columns = windows.permute(0, 1, 4, 5, 2, 3).flatten(1, 3).flatten(2)
+    return (weight.flatten(1) @ columns).unflatten(2, windows.shape[2:4])

@@ -16,12 +16,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from aleator.projectors.drawn import DrawnModule
-from aleator.projectors.patch_filters import PatchFilters
-from aleator.projectors.pooled_convolutions import pieces
+from aleator.projectors.patch_filters import PatchFilters, in_pieces, rectified
 
 _SIDE = 6
 _CELLS = 2
-_THRESHOLD = 0.25
 # Images are averaged to at most this many pixels on their shorter side.
 _MOST_PIXELS = 48
 
@@ -91,10 +89,10 @@ class PatchFeatures(DrawnModule):
         count = math.ceil(output_dim / (2 * n_cells))
         if min(halved.shape[2:]) < 2 * _SIDE or count == 1:
             fine = PatchFilters.draw(images, count, side, generator)
-            return cls(fine, None, factor, output_dim)
+            return cls(fine, None, factor, output_dim).to(sample.device)
         fine = PatchFilters.draw(images, count - count // 2, _SIDE, generator)
         coarse = PatchFilters.draw(halved, count // 2, _SIDE, generator)
-        return cls(fine, coarse, factor, output_dim)
+        return cls(fine, coarse, factor, output_dim).to(sample.device)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the features.
@@ -109,9 +107,9 @@ class PatchFeatures(DrawnModule):
         Tensor of shape (m, output_dim)
         """
         x = reduced(x, self._factor)
-        pooled = [_pooled_responses(self.fine, x)]
+        pooled = [_pooled(self.fine, x)]
         if self.coarse.weight.numel():
-            pooled.append(_pooled_responses(self.coarse, reduced(x, 2)))
+            pooled.append(_pooled(self.coarse, reduced(x, 2)))
         return torch.cat(pooled, 1)[:, : self._width]
 
 
@@ -157,13 +155,8 @@ def reduced(images: Tensor, factor: int) -> Tensor:
     return F.avg_pool2d(images, factor) if 1 < factor <= min(images.shape[2:]) else images
 
 
-def _pooled_responses(filters: PatchFilters, images: Tensor) -> Tensor:
-    places = images[0, 0].numel()
-    parts = [
-        pool_signs(filters(images[start:stop]))
-        for start, stop in pieces(len(images), len(filters.weight), places, images.device)
-    ]
-    return torch.cat(parts)
+def _pooled(filters: PatchFilters, images: Tensor) -> Tensor:
+    return in_pieces(lambda part: pool_signs(filters(part)), images, len(filters.weight))
 
 
 def pool_signs(responses: Tensor) -> Tensor:
@@ -183,8 +176,7 @@ def pool_signs(responses: Tensor) -> Tensor:
     >>> pool_signs(torch.ones(1, 1, 2, 2)).tolist()
     [[0.75, 0.75, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0]]
     """
-    signs = (responses, -responses)
-    return torch.cat([_cell_means((r - _THRESHOLD).relu_()) for r in signs], 1)
+    return torch.cat([_cell_means(maps) for maps in rectified(responses)], 1)
 
 
 def _cell_means(maps: Tensor) -> Tensor:
@@ -192,14 +184,15 @@ def _cell_means(maps: Tensor) -> Tensor:
     if maps.device.type != "cpu":
         return F.adaptive_avg_pool2d(maps, _cells(height, width)).flatten(1)
     # On a CPU a product with a matrix of means is faster.
-    return (maps.flatten(2) @ _averaging_matrix(height, width).to(maps.dtype)).flatten(1)
+    places = maps.permute(0, 2, 3, 1).flatten(1, 2)
+    return (_averaging_matrix(height, width).to(maps.dtype) @ places).transpose(1, 2).flatten(1)
 
 
 @functools.cache
 def _averaging_matrix(height: int, width: int) -> Tensor:
-    """Matrix of shape (height * width, cells) that averages in cells."""
+    """Matrix of shape (cells, height * width) that averages in cells."""
     places = torch.eye(height * width).view(-1, 1, height, width)
-    return F.adaptive_avg_pool2d(places, _cells(height, width)).flatten(1)
+    return F.adaptive_avg_pool2d(places, _cells(height, width)).flatten(1).T.contiguous()
 
 
 def _cells(height: int, width: int) -> tuple[int, int]:
