@@ -23,6 +23,7 @@ from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler
 from aleator.training.trainer import Trainer
+from tests.projectors.families import FAMILIES, generator, sample_of
 from tests.small import SPECIAL, TRAINED, small
 from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
 
@@ -270,3 +271,12 @@ def test_a_cell_of_a_benchmark():
     lines = cells.run(cell, None, "cuda")
     assert not any("error" in line for line in lines)
     assert [line["protocol"] for line in lines] == [PAPER, STANDARDIZED, FINETUNED, TIMED]
+
+
+@pytest.mark.parametrize(("family", "modality"), FAMILIES)
+def test_projectors_drawn_on_a_gpu_are_those_of_the_cpu(family, modality):
+    sample = sample_of(modality)
+    expected = family.draw(sample, 33, generator())(sample)
+    drawn = family.draw(sample.cuda(), 33, generator())
+    assert all(part.is_cuda for part in drawn.buffers())
+    torch.testing.assert_close(drawn(sample.cuda()).cpu(), expected, rtol=1e-2, atol=1e-3)

@@ -64,4 +64,5 @@ class RandomConvolutions(PooledConvolutions):
         differenced = torch.rand(count, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
         threshold = draw_thresholds(sample, weight, dilation, differenced, _N_THRESHOLDS, generator)
-        return cls(weight, dilation, differenced, threshold, output_dim)
+        module = cls(weight, dilation, differenced, threshold, output_dim)
+        return module.to(sample.device)

@@ -44,11 +44,13 @@ class DrawnModule(nn.Module):
         output_dim : int
             Number of features.
         generator : torch.Generator
-            Source of randomness.
+            Source of randomness, on the CPU whatever the device of the sample, so that the draws do
+            not depend on it.
 
         Returns
         -------
         DrawnModule
+            On the device of the sample.
         """
         raise NotImplementedError
 
@@ -163,7 +165,7 @@ def random_rows(sample: Tensor, count: int, generator: torch.Generator) -> Tenso
     """
     repeats = -(-count // len(sample))
     order = [torch.randperm(len(sample), generator=generator) for _ in range(repeats)]
-    return sample[torch.cat(order)[:count]]
+    return sample[torch.cat(order)[:count].to(sample.device)]
 
 
 def scale_of(spread: Tensor, mean: Tensor) -> Tensor:

@@ -81,9 +81,9 @@ class FourierFeatures(DrawnModule):
         """
         normal = QuantileNormal.fit(sample)
         bandwidth = draw_bandwidths(normal(sample), output_dim, generator)
-        frequency = torch.randn(sample.shape[1], output_dim, generator=generator) / bandwidth
+        frequency = torch.randn(sample.shape[1], output_dim, generator=generator)
         phase = 2 * math.pi * torch.rand(output_dim, generator=generator)
-        return cls(normal, frequency, phase)
+        return cls(normal, frequency.to(sample.device) / bandwidth, phase.to(sample.device))
 
 
 def draw_bandwidths(rows: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -104,6 +104,5 @@ def draw_bandwidths(rows: Tensor, count: int, generator: torch.Generator) -> Ten
     """
     first, second = (random_rows(rows, _PAIRS, generator) for _ in range(2))
     distance = (first - second).norm(dim=1)
-    distance = distance[distance > 0]
-    median = distance.median() if len(distance) else torch.tensor(1.0)
-    return median * log_uniform(*_BANDWIDTHS, count, generator)
+    median = distance.where(distance > 0, torch.nan).nanmedian().nan_to_num(1.0)
+    return median * log_uniform(*_BANDWIDTHS, count, generator).to(rows.device)

@@ -129,7 +129,7 @@ class CompetingConvolutions(DrawnModule):
         dilation = draw_dilations(n_groups, n_steps, _LENGTH, generator)
         differenced = torch.rand(n_groups, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
-        return cls(weight, dilation, differenced, output_dim)
+        return cls(weight, dilation, differenced, output_dim).to(sample.device)
 
 
 def _shares(responses: Tensor) -> Tensor:

@@ -341,10 +341,11 @@ def draw_thresholds(
     Tensor of shape (k, n_thresholds)
     """
     count, _, length = weight.shape
-    quantile = torch.rand(count, n_thresholds, generator=generator)
+    weight = weight.to(sample.device)
+    quantile = torch.rand(count, n_thresholds, generator=generator).to(sample.device)
     series = random_rows(sample, min(len(sample), _SERIES_FOR_THRESHOLDS), generator)
-    chosen = torch.randint(len(series), (count,), generator=generator)
-    threshold = torch.empty(count, n_thresholds)
+    chosen = torch.randint(len(series), (count,), generator=generator).to(sample.device)
+    threshold = torch.empty(count, n_thresholds, device=sample.device)
     for is_differenced, step, first, last in ranges_of_kinds(differenced, dilation):
         inputs = differences(series) if is_differenced else series
         windows = dilated_windows(inputs, length, step)[chosen[first:last]]
@@ -381,4 +382,4 @@ def sorted_by_kind(*filters: Any) -> list[Any]:
     tensor([6, 5])
     """
     order = in_order(filters[1], filters[0])
-    return [part[order] for part in filters]
+    return [part[order.to(part.device)] for part in filters]

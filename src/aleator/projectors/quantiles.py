@@ -44,8 +44,9 @@ class QuantileNormal(DrawnModule):
         -------
         QuantileNormal
         """
+        values = sample.double()
         probabilities = torch.linspace(0, 1, _N_QUANTILES, dtype=torch.float64)
-        return cls(sample.double().quantile(probabilities, dim=0).T.float().contiguous())
+        return cls(values.quantile(probabilities.to(values), dim=0).T.float().contiguous())
 
     def forward(self, x: Tensor) -> Tensor:
         """Map rows.

@@ -94,4 +94,4 @@ class SpectralBands(DrawnModule):
         band = torch.stack([start.long(), start.long() + width], 1)
         # Below this power, differences are noise of the measurement or of the arithmetic.
         floor = 1e-4 * sample.square().mean() + 1e-12
-        return cls(mixing, band, floor)
+        return cls(mixing, band, floor).to(sample.device)

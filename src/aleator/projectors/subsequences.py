@@ -61,12 +61,14 @@ class RandomSubsequences(PooledConvolutions):
         start = torch.rand(count, generator=generator) * (n_steps - (length - 1) * dilation)
         steps = start.long()[:, None] + dilation[:, None] * torch.arange(length)
         series = random_rows(sample, count, generator)
-        weight = series.gather(2, steps[:, None].expand(-1, n_channels, -1))
+        steps = steps[:, None].expand(-1, n_channels, -1)
+        weight = series.gather(2, steps.to(sample.device))
         if length > 1:  # a single value would vanish
             weight = weight - weight.mean(2, keepdim=True)
-        weight = weight * draw_channels(count, n_channels, generator)
+        weight = weight * draw_channels(count, n_channels, generator).to(sample.device)
         weight = weight / weight.flatten(1).norm(dim=1).clamp_min(_LEAST_NORM)[:, None, None]
         differenced = torch.rand(count, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
         threshold = draw_thresholds(sample, weight, dilation, differenced, _N_THRESHOLDS, generator)
-        return cls(weight, dilation, differenced, threshold, output_dim, with_maximum=True)
+        module = cls(weight, dilation, differenced, threshold, output_dim, with_maximum=True)
+        return module.to(sample.device)

@@ -98,20 +98,23 @@ class RandomTrees(DrawnModule):
         n_trees = math.ceil(output_dim / (n_nodes + 1))
         weight = column_entropies(sample) + _LEAST_ENTROPY
         column = torch.multinomial(
-            weight, n_trees * n_nodes, replacement=True, generator=generator
-        ).view(n_trees, n_nodes)
-        threshold = torch.empty(n_trees, n_nodes)
-        place = torch.zeros(n_trees, len(sample), dtype=torch.long)  # node of every row
+            weight.cpu(), n_trees * n_nodes, replacement=True, generator=generator
+        )
+        column = column.view(n_trees, n_nodes).to(sample.device)
+        threshold = torch.empty(n_trees, n_nodes, device=sample.device)
+        # Node of every row.
+        place = torch.zeros(n_trees, len(sample), dtype=torch.long, device=sample.device)
         for node in range(n_nodes):
             # The two rows of the node with the largest random numbers; a node with fewer rows
             # borrows others.
-            order = torch.rand(n_trees, len(sample), generator=generator)
+            order = torch.rand(n_trees, len(sample), generator=generator).to(sample.device)
             pair = order.masked_fill_(place != node, -1).topk(2, dim=1).indices
             first, second = sample[pair, column[:, node, None]].T
-            threshold[:, node] = first.lerp(second, torch.rand(n_trees, generator=generator))
+            share = torch.rand(n_trees, generator=generator).to(sample.device)
+            threshold[:, node] = first.lerp(second, share)
             right = sample.T[column[:, node]] > threshold[:, node, None]
             place = torch.where(place == node, 2 * node + 1 + right, place)
-        return cls(column, threshold, output_dim)
+        return cls(column, threshold, output_dim).to(sample.device)
 
 
 def column_entropies(sample: Tensor) -> Tensor:
@@ -136,7 +139,8 @@ def column_entropies(sample: Tensor) -> Tensor:
     """
     n_rows = len(sample)
     ranks = sample.sort(dim=0).values
-    edges = ranks[torch.linspace(0, n_rows - 1, _N_BINS + 1).long()]  # (bins + 1, columns)
+    at = torch.linspace(0, n_rows - 1, _N_BINS + 1).long().to(sample.device)
+    edges = ranks[at]  # (bins + 1, columns)
     # Rows in the bin of an edge; equal edges delimit one bin.
     below = torch.searchsorted(ranks.T.contiguous(), edges.T.contiguous(), right=True)
     counts = below.diff(dim=1, prepend=torch.zeros_like(below[:, :1])) / n_rows

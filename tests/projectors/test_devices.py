@@ -1,0 +1,55 @@
+"""Families are drawn on the device of the sample, with numbers from a generator on the CPU.
+
+The device "meta" has shapes but no values, and stands for a GPU.
+"""
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from aleator.projectors import trees
+from aleator.projectors.target_scaling import TargetScaling
+from tests.projectors.families import FAMILIES, generator, sample_of
+
+
+class OneDevice(TorchDispatchMode):
+    """Refuses operations on tensors of different devices, as a GPU does; copies are allowed."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        devices = {x.device.type for x in tensors if x.ndim or x.device.type != "cpu"}
+        copies = func.overloadpacket in (torch.ops.aten._to_copy, torch.ops.aten.copy_)
+        assert copies or len(devices) < 2, f"{func} of tensors on {devices}"
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(("family", "modality"), FAMILIES)
+def test_a_family_is_drawn_on_the_device_of_the_sample(family, modality, monkeypatch):
+    # Columns are drawn on the CPU, which needs the values.
+    monkeypatch.setattr(trees, "column_entropies", lambda sample: torch.ones(sample.shape[1]))
+    sample = sample_of(modality).to("meta")
+    with OneDevice():
+        drawn = family.draw(sample, 33, generator())
+        assert drawn(sample).shape == (40, 33)
+    assert {part.device.type for part in drawn.state_dict().values()} == {"meta"}
+
+
+def test_entropies_are_computed_on_the_device_of_the_sample():
+    with OneDevice():
+        assert trees.column_entropies(sample_of("table").to("meta")).device.type == "meta"
+
+
+@pytest.mark.parametrize("how", ["standardize", "whiten"])
+def test_targets_are_scaled_on_the_device_of_the_projectors(how, monkeypatch):
+    # The typical spread is that of some features, and which ones depends on the values.
+    monkeypatch.setattr("aleator.projectors.target_scaling.scale_of", lambda spread, mean: spread)
+    projector = torch.nn.Linear(6, 4, device="meta")
+    with OneDevice():
+        scaling = TargetScaling.fit([projector], sample_of("table").to("meta"), how)
+        assert scaling(torch.zeros(5, 1, 4, device="meta")).device.type == "meta"
+
+
+def test_mixed_devices_are_refused():
+    with OneDevice(), pytest.raises(AssertionError, match="add"):
+        torch.ones(2) + torch.ones(2, device="meta")
