@@ -14,6 +14,9 @@ from aleator.modalities import (
     register_modality,
     registry,
 )
+from aleator.modalities.choices import build_encoder
+from aleator.projectors.landmarks import Landmarks
+from aleator.projectors.trees import RandomTrees
 from tests.small import small, small_lfr
 
 
@@ -36,6 +39,17 @@ def test_encoders_of_long_series_do_not_grow_with_their_length():
     series = get_modality("series")
     assert series.encoder_name("auto", (1, 128)) == "cnn"
     assert series.encoder_name("auto", (1, 5120)) == "cnn-pooled"
+
+
+def test_the_encoder_of_random_features_is_made_of_the_projectors_of_that_name():
+    landmarks = replace(get_modality("table"), random_features=("landmarks", "trees"))
+    assert landmarks.encoder_name("random-features", (3,)) == "random-features"
+    encoder = build_encoder(landmarks, "random-features", (3,), 8)
+    assert [type(part) for part in encoder.front.families] == [Landmarks, RandomTrees]
+    plain = replace(landmarks, random_features=())
+    assert list(plain.encoder_factories) == ["mlp"]
+    with pytest.raises(ValueError, match="'mlp', 'random-features', a torch"):
+        landmarks.encoder_name("cnn", (3,))
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def build_encoder(
     if isinstance(choice, nn.Module):
         return copy.deepcopy(choice).float()
     name = modality.encoder_name(choice, input_shape)
-    factory = choice if name is None else modality.encoders[name]
+    factory = choice if name is None else modality.encoder_factories[name]
     return _call(factory, "encoder", tuple(input_shape), embedding_dim, sample=sample)
 
 

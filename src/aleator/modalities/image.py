@@ -10,14 +10,13 @@ import numpy as np
 import torch
 
 from aleator.inputs import ArrayLayout, Source
-from aleator.modalities.spec import RANDOM_FEATURES, Modality, ViewPair
+from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks.cnn2d import image_projector
 from aleator.networks.decoders import mlp_decoder, resnet_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
 from aleator.networks.resnet import resnet18
 from aleator.projectors.deep_patches import DeepPatchFeatures
-from aleator.projectors.feature_encoder import feature_encoder
 from aleator.projectors.patches import PatchFeatures
 
 
@@ -46,9 +45,6 @@ IMAGE = Modality(
         "resnet18-small": partial(resnet18, stem="small"),
         "resnet18-large": partial(resnet18, stem="large"),
         "mlp": mlp_encoder,
-        RANDOM_FEATURES: partial(
-            feature_encoder, families=(PatchFeatures.build, DeepPatchFeatures.build)
-        ),
     },
     projectors={
         "cnn": image_projector,

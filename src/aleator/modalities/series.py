@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 from aleator.inputs import ArrayLayout, Source
-from aleator.modalities.spec import RANDOM_FEATURES, Modality, ViewPair
+from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks import cnn1d, tcn
 from aleator.networks.decoders import TCNDecoder, cnn_decoder, mlp_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
 from aleator.projectors.convolutions import RandomConvolutions
-from aleator.projectors.feature_encoder import feature_encoder
 from aleator.projectors.hydra import CompetingConvolutions
 from aleator.projectors.spectrum import SpectralBands
 from aleator.projectors.subsequences import RandomSubsequences
@@ -57,9 +56,6 @@ SERIES = Modality(
         "cnn-pooled": partial(cnn1d.cnn_encoder, pooled=True),
         "tcn": tcn.tcn_encoder,
         "mlp": mlp_encoder,
-        RANDOM_FEATURES: partial(
-            feature_encoder, families=(RandomConvolutions.build, RandomSubsequences.build)
-        ),
     },
     projectors={
         "cnn": cnn1d.cnn_projector,

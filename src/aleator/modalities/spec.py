@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import nn
 
 from aleator.inputs import ArrayLayout, Source
 from aleator.networks.projection_head import HeadShape
+from aleator.projectors.feature_encoder import feature_encoder
 
 Factory = Callable[..., nn.Module]
 RANDOM_FEATURES = "random-features"
@@ -33,8 +35,8 @@ class Modality:
         Factories ``(input_shape, output_dim) -> module``. A factory that has a parameter `sample`
         also gets samples of the training data, or None when a saved model is loaded.
     random_features : sequence of str, default=()
-        Projectors behind the name "random-features". If there are any, there is also an encoder of
-        that name; else the name stands for "auto".
+        Projectors behind the name "random-features", which are drawn from samples. If there are
+        any, there is also an encoder of that name; else the name stands for "auto".
     decoders : mapping of str to callable, default={}
         Factories ``(embedding_dim, output_shape) -> module``, under the names of the encoders that
         they reverse.
@@ -89,6 +91,21 @@ class Modality:
         """Name of the kind of data."""
         return self.layout.name
 
+    @property
+    def encoder_factories(self) -> Mapping[str, Factory]:
+        """The encoders, and the one that begins with random features, if there are any.
+
+        Examples
+        --------
+        >>> from aleator.modalities import get_modality
+        >>> list(get_modality("table").encoder_factories)
+        ['mlp', 'random-features']
+        """
+        if not self.random_features:
+            return self.encoders
+        families = [self.projectors[name] for name in self.random_features]
+        return {**self.encoders, RANDOM_FEATURES: partial(feature_encoder, families=families)}
+
     def encoder_name(self, choice: Any, input_shape: Sequence[int]) -> str | None:
         """Resolve the choice of an encoder to its registered name.
 
@@ -108,7 +125,7 @@ class Modality:
             choice = "auto"
         if isinstance(choice, str) and choice == "auto" and self.default_encoder is not None:
             return self.default_encoder(input_shape)
-        return self.resolve_name(choice, "encoder", self.encoders)
+        return self.resolve_name(choice, "encoder", self.encoder_factories)
 
     def projector_choices(self, choice: Any) -> list[Any]:
         """List the alternatives of a choice of projectors.

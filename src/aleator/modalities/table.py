@@ -10,11 +10,10 @@ import torch
 from torch import nn
 
 from aleator.inputs import ArrayLayout, Source, evenly_spaced
-from aleator.modalities.spec import RANDOM_FEATURES, Modality, ViewPair
+from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks.decoders import mlp_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
-from aleator.projectors.feature_encoder import feature_encoder
 from aleator.projectors.fourier import FourierFeatures
 from aleator.projectors.landmarks import Landmarks
 from aleator.projectors.trees import RandomTrees
@@ -47,10 +46,7 @@ TABLE = Modality(
     layout=ArrayLayout(
         "table", "tables", ("columns",), unit="column", sizes={"columns": "features"}
     ),
-    encoders={
-        "mlp": mlp_encoder,
-        RANDOM_FEATURES: partial(feature_encoder, families=(RandomTrees.build,)),
-    },
+    encoders={"mlp": mlp_encoder},
     projectors={
         "mlp": partial(mlp, layers=2),
         "trees": RandomTrees.build,
