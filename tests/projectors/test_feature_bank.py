@@ -1,16 +1,13 @@
-"""Random features side by side: standardization, principal components, the encoder made of them."""
+"""Random features side by side: standardization and principal components."""
 
 import numpy as np
 import pytest
 import torch
 from sklearn.decomposition import PCA
-from torch import nn
 
-from aleator.projectors import feature_encoder as encoder_module
 from aleator.projectors.convolutions import RandomConvolutions
 from aleator.projectors.drawn import scale_of
 from aleator.projectors.feature_bank import FeatureBank, draw_families, principal_components
-from aleator.projectors.feature_encoder import FeatureTrunk, feature_encoder
 from aleator.projectors.spectrum import SpectralBands
 from aleator.projectors.trees import RandomTrees
 from tests.projectors.families import generator, sample_of
@@ -79,65 +76,3 @@ def test_an_empty_bank_is_filled_by_a_state_dict():
     empty = FeatureBank(draw_families(families, (3, 30), 61, None))
     empty.load_state_dict(bank.state_dict())
     assert torch.equal(empty(x), bank(x))
-
-
-class TestFeatureEncoder:
-    @pytest.fixture(autouse=True)
-    def few_features(self, monkeypatch):
-        monkeypatch.setattr(encoder_module, "_N_FEATURES", 160)
-        monkeypatch.setattr(encoder_module, "_N_COMPONENTS", 24)
-
-    def made(self, n_samples=200, embedding_dim=32, sample=True):
-        torch.manual_seed(0)
-        x = sample_of("table", n_samples)
-        families = [RandomTrees.build]
-        return x, feature_encoder((6,), embedding_dim, x if sample else None, families=families)
-
-    def test_it_starts_as_a_rotation_of_the_components(self):
-        x, encoder = self.made()
-        components, embedding = encoder.front(x), encoder(x).detach()
-        assert components.shape == (200, 24)
-        ratio = torch.pdist(embedding) / torch.pdist(components)
-        np.testing.assert_allclose(ratio, ratio[0].item(), rtol=1e-3)
-        assert embedding.var(0, correction=0).mean().item() == pytest.approx(1, rel=1e-3)
-
-    def test_a_narrow_embedding_keeps_the_first_components(self):
-        x, encoder = self.made(embedding_dim=5)
-        first = encoder.front(x)[:, :5]
-        ratio = torch.pdist(encoder(x).detach()) / torch.pdist(first)
-        np.testing.assert_allclose(ratio, ratio[0].item(), rtol=1e-3)
-
-    def test_only_the_network_of_the_trunk_is_trained_and_it_starts_at_zero(self):
-        x, encoder = self.made()
-        trained = [name for name, value in encoder.named_parameters() if value.requires_grad]
-        assert sorted(trained) == [
-            f"trunk.network.{layer}.{kind}" for layer in (0, 2) for kind in ("bias", "weight")
-        ]
-        components = encoder.front(x)
-        assert not encoder.trunk.network(components).any()
-        assert torch.equal(encoder(x), components @ encoder.trunk.linear)
-        # Inputs of the network have a mean square of one.
-        scaled = components * encoder.trunk.scale
-        assert scaled.square().mean().item() == pytest.approx(1, rel=0.05)
-
-    @pytest.mark.parametrize("n_samples", [2, 10])
-    def test_few_samples_give_the_same_sizes(self, n_samples):
-        _, encoder = self.made(n_samples)
-        _, empty = self.made(sample=False)
-        new = sample_of("table", 50, seed=1)
-        empty.load_state_dict(encoder.state_dict())
-        assert torch.equal(empty(new), encoder(new))
-        assert torch.isfinite(encoder(new)).all()
-        assert encoder(new).abs().max() < 30
-
-    def test_the_default_width(self):
-        assert self.made(embedding_dim=None)[1](sample_of("table", 3)).shape == (3, 512)
-
-
-def test_a_trunk_keeps_distances_up_to_one_scale():
-    torch.manual_seed(0)
-    trunk = FeatureTrunk(4, 6, torch.tensor([4.0, 2.0, 1.0, 0.5]))
-    x = torch.randn(50, 4)
-    ratio = torch.pdist(trunk(x).detach()) / torch.pdist(x)
-    np.testing.assert_allclose(ratio, ratio[0].item(), rtol=1e-4)
-    assert isinstance(trunk.network[-1], nn.Linear)

@@ -34,7 +34,7 @@ def outputs_of(modules, x):
 @pytest.mark.parametrize("how", TARGET_SCALINGS)
 def test_targets_have_zero_mean_and_unit_variance(how):
     x, modules = data(), projectors()
-    scaled = TargetScaling.fit(modules, x, how)(outputs_of(modules, x))
+    scaled = TargetScaling.fit([m(x) for m in modules], how)(outputs_of(modules, x))
     assert scaled.shape == (1000, 2, 3)
     np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-4)
     if how == "standardize":
@@ -44,7 +44,7 @@ def test_targets_have_zero_mean_and_unit_variance(how):
 def test_whitening_gives_the_identity_but_for_its_floor():
     x, modules = data(), projectors()
     outputs = outputs_of(modules, x)
-    scaled = TargetScaling.fit(modules, x, "whiten")(outputs).double().numpy()
+    scaled = TargetScaling.fit(outputs.unbind(1), "whiten")(outputs).double().numpy()
     for k in range(2):
         plain = outputs[:, k].double().numpy()
         correlation = np.corrcoef(plain.T)
@@ -59,7 +59,7 @@ def test_whitening_gives_the_identity_but_for_its_floor():
 def test_independent_outputs_are_whitened_to_one_size():
     x = data()
     module = Mixing(torch.diag(torch.tensor([1.0, 10.0, 100.0, 1000.0])))
-    scaled = TargetScaling.fit([module], x, "whiten")(module(x)[:, None])[:, 0]
+    scaled = TargetScaling.fit([module(x)], "whiten")(module(x)[:, None])[:, 0]
     covariance = scaled.T @ scaled / 1000
     np.testing.assert_allclose(covariance, np.eye(4) / 1.1, atol=0.02)
 
@@ -71,6 +71,6 @@ def test_constant_outputs_stay_small(how):
     module = Mixing(torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]), 3.0)
     sample = x.clone()
     sample[:, 3] = 0.0
-    scaling = TargetScaling.fit([module], sample, how)
+    scaling = TargetScaling.fit([module(sample)], how)
     assert scaling(module(x)[:, None]).abs().max() < 30
     assert torch.isfinite(scaling.matrix).all()

@@ -134,7 +134,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         seeds = Seeds.from_random_state(self.random_state)
         orders = _check_sample_order(sample_order, len(data.source))
         sampler = Sampler(len(data.source), seeds.order, orders)
-        context = FitContext(modality, adapter, adapter.adapt(data), y, sampler, seeds)
+        context = FitContext(modality, adapter, adapter.adapt(data), y, sampler, seeds, device)
         spec = self._prepare(context)
         result = self._train(spec, context, device)
         for module in spec.method.modules.values():

@@ -60,6 +60,8 @@ class FitContext:
         Order of the samples.
     seeds : Seeds
         Seeds of the networks and the training.
+    device : torch.device
+        Device of the training.
     """
 
     modality: Modality
@@ -68,6 +70,7 @@ class FitContext:
     y: Any
     sampler: Sampler
     seeds: Seeds
+    device: torch.device
 
     @cached_property
     def _sample(self) -> Tensor:
@@ -83,15 +86,24 @@ class FitContext:
             sample[piece] = self.source.gather(rows[piece])
         return torch.from_numpy(sample)
 
-    def sample(self) -> Tensor:
+    @cached_property
+    def _sample_on_device(self) -> Tensor:
+        return self._sample.to(self.device)
+
+    def sample(self, *, on_device: bool = False) -> Tensor:
         """Read a random sample of the training data, from which projectors are drawn.
+
+        Parameters
+        ----------
+        on_device : bool, default=False
+            Whether to move it to the device of the training.
 
         Returns
         -------
         Tensor of shape (n_drawn, ...)
             At most 4096 samples, the same at every call.
         """
-        return self._sample
+        return self._sample_on_device if on_device else self._sample
 
     def network_context(
         self, attributes: Mapping[str, Any], counts: Mapping[str, int | None] | None = None

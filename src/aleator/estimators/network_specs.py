@@ -113,7 +113,7 @@ class RandomFeaturesSpec(NetworkSpec):
         families = [
             family(choice) for choice in context.modality.projector_choices(estimator.projector)
         ]
-        sample = None if context.sample is None else context.sample()
+        sample = None if context.sample is None else context.sample(on_device=True)
         modules = draw_families(families, context.input_shape, estimator.n_features, sample)
         if sample is None:
             return FeatureBank(modules)
@@ -125,7 +125,7 @@ class RandomFeaturesSpec(NetworkSpec):
                     f"the numbers of features ({estimator.n_features}) and of samples from which "
                     f"they are drawn ({len(sample)})"
                 )
-        return FeatureBank.fit(modules, sample, estimator.n_components)
+        return FeatureBank.fit(modules, sample, estimator.n_components).cpu()
 
 
 class FlattenSpec(NetworkSpec):

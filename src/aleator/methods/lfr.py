@@ -9,11 +9,11 @@ features that are drawn from the data, and the encoder begins with features of t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from aleator.diversity import default_n_candidates
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
@@ -28,11 +28,13 @@ from aleator.estimators.network_specs import (
 )
 from aleator.methods import paper_recipes
 from aleator.methods.lfr_phases import LOSSES, TRAININGS, lfr
+from aleator.methods.lfr_start import outputs_on_sample, start_at_solution
 from aleator.modalities.choices import is_drawn_from_data
 from aleator.modalities.spec import RANDOM_FEATURES
 from aleator.networks.frozen_front import FrozenFront
 from aleator.networks.shapes import checked_output_width
 from aleator.projectors import INITIALIZATIONS, Candidates, Selection, select
+from aleator.projectors.feature_encoder import FeatureEncoder
 from aleator.projectors.target_scaling import TARGET_SCALINGS, TargetScaling
 from aleator.training.devices import seeded
 from aleator.training.head_bank import HeadBank
@@ -62,10 +64,11 @@ class LFR(TrainedLearner):
     Self-supervised Representation Learning from Random Data Projectors, ICLR 2024.
 
     With the defaults, projectors are random features drawn from the data: convolutions and
-    subsequences for series, patches for images, trees for tables. The encoder begins with the
-    principal components of such features, which are computed once, and ends with a small network,
-    which is trained. `LFR.paper` has the settings of the paper, whose projectors and encoders are
-    networks.
+    subsequences for series, patches for images, trees for tables. The encoder begins with features
+    of the same kind, continues with a linear map of them, and ends with a small network. The linear
+    map and the predictors have an exact solution on a sample of the data, from which the training
+    of the network departs; features and map are computed once. `LFR.paper` has the settings of the
+    paper, whose projectors and encoders are networks.
 
     Parameters
     ----------
@@ -89,8 +92,8 @@ class LFR(TrainedLearner):
         every output to zero mean and unit variance, "whiten" also removes the correlations of the
         outputs of a projector. "auto" is None for networks, and "standardize" for other projectors.
     loss : {"auto", "bbt", "infonce", "cosine", "mse"} or callable, default=?
-        "bbt" is batch-wise Barlow Twins. "auto" is "mse" for tables whose projectors are drawn from
-        the data, and "bbt" otherwise. A function is called with predictions and targets of
+        "bbt" is batch-wise Barlow Twins. "auto" is "bbt", as in the paper, if a projector is a
+        network, and "mse" otherwise. A function is called with predictions and targets of
         shape (K, m, d) and returns a scalar.
     off_diagonal_weight : float, default=?
         Lambda of the loss "bbt".
@@ -263,7 +266,9 @@ class LFR(TrainedLearner):
         }
         network_context = context.network_context(attributes, {"predictors": n_projectors})
         with seeded(context.seeds.heads):
-            bank = HeadBank(self._make_predictors(network_context))
+            predictors = self._make_predictors(network_context)
+        scaling = self._start(context, encoder, selection.projectors, predictors, drawn_from_data)
+        bank = HeadBank(predictors)
         epochs = self.predictor_epochs
         method = lfr(
             encoder,
@@ -271,12 +276,12 @@ class LFR(TrainedLearner):
             bank,
             embedding_dim=embedding_dim,
             target_dim=target_dim,
-            loss=self._resolve_loss(context, drawn_from_data),
+            loss=self._resolve_loss(drawn_from_data),
             off_diagonal_weight=self.off_diagonal_weight,
             training=self.training,
             predictor_epochs=context.modality.predictor_epochs if epochs is None else epochs,
             predictor_lr=self.predictor_learning_rate,
-            target_scaling=self._fit_scaling(context, selection.projectors, drawn_from_data),
+            target_scaling=scaling,
             n_features=(
                 checked_output_width(encoder.front, shape, "front of the encoder")
                 if isinstance(encoder, FrozenFront)
@@ -301,18 +306,39 @@ class LFR(TrainedLearner):
         choices = context.modality.projector_choices(self.projector)
         return all(is_drawn_from_data(context.modality, choice) for choice in choices)
 
-    def _resolve_loss(self, context: FitContext, drawn_from_data: bool) -> Any:
+    def _resolve_loss(self, drawn_from_data: bool) -> Any:
         if isinstance(self.loss, str) and self.loss == "auto":
-            return context.modality.loss if drawn_from_data else "bbt"
+            return "mse" if drawn_from_data else "bbt"
         return self.loss
 
-    def _fit_scaling(
-        self, context: FitContext, projectors: Sequence[nn.Module], drawn_from_data: bool
+    def _start(
+        self,
+        context: FitContext,
+        encoder: nn.Module,
+        projectors: Sequence[nn.Module],
+        predictors: Sequence[nn.Module],
+        drawn_from_data: bool,
     ) -> TargetScaling | None:
+        """Fit the scaling of targets and, where it can be solved for, the start of the training."""
         how = self.target_scaling
         if how == "auto":
             how = "standardize" if drawn_from_data else None
-        return None if how is None else TargetScaling.fit(projectors, context.sample(), how)
+        solvable = isinstance(encoder, FeatureEncoder)
+        if how is None and not solvable:
+            return None
+        sample = context.sample(on_device=True)
+        outputs: Iterable[Tensor] = outputs_on_sample(projectors, sample)
+        if solvable:
+            outputs = list(outputs)
+        scaling = None if how is None else TargetScaling.fit(outputs, how)
+        if isinstance(encoder, FeatureEncoder):
+            targets = torch.stack(list(outputs), 1)
+            targets = targets if scaling is None else scaling(targets)
+            with seeded(context.seeds.encoder):
+                start_at_solution(
+                    encoder, [] if self.predictors else predictors, sample, targets
+                )
+        return None if scaling is None else scaling.cpu()
 
     def _check_epochs(self) -> None:
         check_optional_int("epochs", self.epochs, minimum=0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 
@@ -14,8 +14,13 @@ from aleator.modalities.spec import Factory, Modality, ViewPair
 from aleator.networks.mlp import mlp_predictor
 from aleator.views.user_view import RandomChoice, UserView
 
-# Reads samples of the training data when a factory asks for them.
-Sample = Callable[[], Tensor]
+
+class Sample(Protocol):
+    """Reads samples of the training data when a factory asks for them."""
+
+    def __call__(self, *, on_device: bool = False) -> Tensor:
+        """Return the samples, on the CPU or on the device of the training."""
+
 
 SINGLE_VIEWS = ("auto", "either")
 
@@ -42,7 +47,10 @@ def build_encoder(
         return copy.deepcopy(choice).float()
     name = modality.encoder_name(choice, input_shape)
     factory = choice if name is None else modality.encoder_factories[name]
-    return _call(factory, "encoder", tuple(input_shape), embedding_dim, sample=sample)
+    on_device = name is not None
+    return _call(
+        factory, "encoder", tuple(input_shape), embedding_dim, sample=sample, on_device=on_device
+    )
 
 
 def build_projector(
@@ -68,7 +76,10 @@ def build_projector(
         return redraw(choice).float()
     name = modality.projector_name(choice, encoder)
     factory = choice if name is None else modality.projectors[name]
-    return _call(factory, "projector", tuple(input_shape), output_dim, sample=sample)
+    on_device = name is not None
+    return _call(
+        factory, "projector", tuple(input_shape), output_dim, sample=sample, on_device=on_device
+    )
 
 
 def is_drawn_from_data(modality: Modality, choice: Any) -> bool:
@@ -239,9 +250,17 @@ def redraw(module: nn.Module) -> nn.Module:
     return module
 
 
-def _call(factory: Factory, role: str, *arguments: Any, sample: Sample | None = None) -> nn.Module:
+def _call(
+    factory: Factory,
+    role: str,
+    *arguments: Any,
+    sample: Sample | None = None,
+    on_device: bool = False,
+) -> nn.Module:
+    # Our own factories draw on the device of the training. One of the user may call NumPy.
     if "sample" in _parameters(factory):
-        module = factory(*arguments, sample=None if sample is None else sample())
+        drawn_from = None if sample is None else sample(on_device=on_device)
+        module = factory(*arguments, sample=drawn_from)
     else:
         module = factory(*arguments)
     if not isinstance(module, nn.Module):

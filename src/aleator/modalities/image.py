@@ -54,6 +54,9 @@ IMAGE = Modality(
         "deep-patches": DeepPatchFeatures.build,
     },
     random_features=("patches", "deep-patches"),
+    # What tells images apart spreads over more directions than it does in series or tables.
+    encoder_features=16384,
+    encoder_dim=2048,
     decoders={
         "resnet18": resnet_decoder,
         "resnet18-small": partial(resnet_decoder, stem="small"),

@@ -37,6 +37,8 @@ class Modality:
     random_features : sequence of str, default=()
         Projectors behind the name "random-features", which are drawn from samples. If there are
         any, there is also an encoder of that name; else the name stands for "auto".
+    encoder_features, encoder_dim : int, default=4096, 512
+        Number of random features of that encoder, and usual width of its embedding.
     decoders : mapping of str to callable, default={}
         Factories ``(embedding_dim, output_shape) -> module``, under the names of the encoders that
         they reverse.
@@ -56,8 +58,6 @@ class Modality:
         Whether methods that use one view of a sample augment it by default.
     learning_rate : float, default=1e-3
         What ``learning_rate=None`` stands for.
-    loss : str, default="bbt"
-        What LFR's ``loss="auto"`` stands for with projectors that are drawn from the data.
     predictor_epochs : int, default=1
         What LFR's ``predictor_epochs=None`` stands for.
     inferred : bool, default=True
@@ -74,6 +74,8 @@ class Modality:
     encoders: Mapping[str, Factory]
     projectors: Mapping[str, Factory]
     random_features: Sequence[str] = ()
+    encoder_features: int = 4096
+    encoder_dim: int = 512
     decoders: Mapping[str, Factory] = field(default_factory=dict)
     default_encoder: Callable[[Sequence[int]], str] | None = None
     mlp_predictor_for: Sequence[str | None] = ()
@@ -82,7 +84,6 @@ class Modality:
     view_options: Sequence[str] = ()
     augments_single_views: bool = False
     learning_rate: float = 1e-3
-    loss: str = "bbt"
     predictor_epochs: int = 1
     inferred: bool = True
 
@@ -104,7 +105,13 @@ class Modality:
         if not self.random_features:
             return self.encoders
         families = [self.projectors[name] for name in self.random_features]
-        return {**self.encoders, RANDOM_FEATURES: partial(feature_encoder, families=families)}
+        begins_with_features = partial(
+            feature_encoder,
+            families=families,
+            n_features=self.encoder_features,
+            default_dim=self.encoder_dim,
+        )
+        return {**self.encoders, RANDOM_FEATURES: begins_with_features}
 
     def encoder_name(self, choice: Any, input_shape: Sequence[int]) -> str | None:
         """Resolve the choice of an encoder to its registered name.

@@ -60,7 +60,5 @@ TABLE = Modality(
     make_views=_make_views,
     view_options=("corruption",),
     learning_rate=1e-3,
-    # With few rows "bbt" lost what few labels can tell; with many it gained nothing.
-    loss="mse",
     predictor_epochs=1,
 )

@@ -72,10 +72,11 @@ class DrawnModule(nn.Module):
         Returns
         -------
         DrawnModule
+            A module on the CPU, whatever the device of the sample.
         """
         if sample is None:
             return cls()
-        return cls.draw(sample, output_dim, derived_generator())
+        return cls.draw(sample, output_dim, derived_generator()).cpu()
 
     def store(self, **buffers: Tensor | int | bool | None) -> None:
         """Register buffers; None stands for an empty one.

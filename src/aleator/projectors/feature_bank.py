@@ -22,7 +22,7 @@ Family = Callable[[Sequence[int], int, Tensor | None], nn.Module]
 
 
 class FeatureBank(DrawnModule):
-    """Outputs of several modules, standardized, and projected on principal components if asked for.
+    """Outputs of several modules, standardized, and multiplied by a matrix if there is one.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class FeatureBank(DrawnModule):
     mean, scale : Tensor of shape (n_features,), default=None
         What is subtracted from the features, and by what they are divided.
     components : Tensor of shape (n_features, n_components), default=None
-        Principal components.
+        By what the features are multiplied, for example their principal components.
     deviation : Tensor of shape (n_components,), default=None
-        Standard deviations of the principal components.
+        Standard deviations of the products.
 
     Examples
     --------
@@ -82,20 +82,48 @@ class FeatureBank(DrawnModule):
         -------
         FeatureBank
         """
-        with torch.no_grad():
-            bank = cls(modules)
-            features = torch.cat([bank.raw(piece) for piece in sample.split(_ROWS_PER_PIECE)])
-            bank.mean = features.mean(0)
-            features -= bank.mean
-            bank.scale = scale_of(features.square().mean(0).sqrt(), bank.mean)
-            if n_components is not None:
-                features /= bank.scale
-                components = principal_components(features, n_components)
-                deviation = (features @ components).square().mean(0).sqrt()
-                # In directions in which the sample does not vary, other samples still may.
-                varies = deviation > _LEAST_DEVIATION * deviation.max()
-                bank.components, bank.deviation = components * varies, deviation * varies
+        bank = cls(modules).to(sample.device)
+        features = bank.standardize(sample)
+        if n_components is not None:
+            bank.project(principal_components(features, n_components), features)
         return bank
+
+    @torch.no_grad()
+    def standardize(self, sample: Tensor) -> Tensor:
+        """Take mean and scale of the features from a sample.
+
+        Parameters
+        ----------
+        sample : Tensor of shape (n, ...)
+            Samples of the training data.
+
+        Returns
+        -------
+        Tensor of shape (n, n_features)
+            The standardized features of the sample.
+        """
+        features = torch.cat([self.raw(piece) for piece in sample.split(_ROWS_PER_PIECE)])
+        self.mean = features.mean(0)
+        features -= self.mean
+        self.scale = scale_of(features.square().mean(0).sqrt(), self.mean)
+        features /= self.scale
+        return features
+
+    @torch.no_grad()
+    def project(self, components: Tensor, features: Tensor) -> None:
+        """Multiply standardized features by a matrix from now on.
+
+        Parameters
+        ----------
+        components : Tensor of shape (n_features, n_components)
+            The matrix.
+        features : Tensor of shape (n, n_features)
+            Standardized features of a sample.
+        """
+        deviation = (features @ components).square().mean(0).sqrt()
+        # In directions in which the sample does not vary, other samples still may.
+        varies = deviation > _LEAST_DEVIATION * deviation.max()
+        self.components, self.deviation = components * varies, deviation * varies
 
     def raw(self, x: Tensor) -> Tensor:
         """Return the outputs of all modules, as they are.
@@ -112,7 +140,7 @@ class FeatureBank(DrawnModule):
         return torch.cat([flatten_output(family(x)) for family in self.families], 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return standardized features, or their principal components.
+        """Return standardized features, or their products with the components.
 
         Parameters
         ----------

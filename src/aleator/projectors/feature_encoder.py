@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -9,12 +10,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from aleator.networks.frozen_front import FrozenFront
+from aleator.projectors.closed_form import reduced_rank_regression
 from aleator.projectors.feature_bank import Family, FeatureBank, draw_families
 
-_EMBEDDING_DIM = 512
-_N_FEATURES = 4096
-_N_COMPONENTS = 512
 _HIDDEN = 1024
+# Samples that are enough for means and scales of features.
+_SAMPLES_FOR_SCALES = 512
+_PENALTY = 0.1
 _SAMPLES_PER_COMPONENT = 4
 _LEAST_DEVIATION = 1e-6
 _TINY = 1e-12
@@ -26,23 +28,29 @@ def feature_encoder(
     sample: Tensor | None = None,
     *,
     families: Sequence[Family],
-) -> FrozenFront:
-    """Build an encoder: random features, their principal components, and a trainable network.
+    n_features: int = 4096,
+    default_dim: int = 512,
+) -> FeatureEncoder:
+    """Build an encoder: random features, a linear map of them, and a network, both random.
 
     Parameters
     ----------
     input_shape : sequence of int
         Shape of a sample.
     embedding_dim : int or None
-        Width of the embedding; None is 512.
+        Width of the embedding; None is `default_dim`.
     sample : Tensor of shape (n, ...), default=None
         Samples of the training data; None builds an encoder whose weights are to be loaded.
     families : sequence of callable
         Families of random features.
+    n_features : int, default=4096
+        Number of random features.
+    default_dim : int, default=512
+        Usual width of the embedding. The linear map is at least as wide.
 
     Returns
     -------
-    FrozenFront
+    FeatureEncoder
 
     Examples
     --------
@@ -52,25 +60,88 @@ def feature_encoder(
     >>> encoder(sample).shape
     torch.Size([50, 8])
     """
-    modules = draw_families(families, input_shape, _N_FEATURES, sample)
-    width = _EMBEDDING_DIM if embedding_dim is None else embedding_dim
-    if sample is None:
-        return FrozenFront(FeatureBank(modules), FeatureTrunk(_N_COMPONENTS, width))
-    bank = FeatureBank.fit(modules, sample, _N_COMPONENTS)
-    # Few samples have few components. The others are zero, so that sizes do not depend on the data.
-    missing = _N_COMPONENTS - len(bank.deviation)
-    bank.components = F.pad(bank.components, (0, missing))
-    bank.deviation = F.pad(bank.deviation, (0, missing))
-    # A network that sees a component for every few samples learns them by heart.
-    n_trusted = len(sample) // _SAMPLES_PER_COMPONENT
-    return FrozenFront(bank, FeatureTrunk(_N_COMPONENTS, width, bank.deviation, n_trusted))
+    width = default_dim if embedding_dim is None else embedding_dim
+    trunk = FeatureTrunk(max(width, default_dim), width)
+    bank = FeatureBank(draw_families(families, input_shape, n_features, sample))
+    encoder = FeatureEncoder(bank, trunk)
+    if sample is not None:
+        encoder.draw_linear(sample[:: math.ceil(len(sample) / _SAMPLES_FOR_SCALES)])
+    return encoder
+
+
+class FeatureEncoder(FrozenFront):
+    """Random features and a linear map of them, which are not trained, and a trunk, which is.
+
+    Parameters
+    ----------
+    front : FeatureBank
+        Random features; their components are the linear map.
+    trunk : FeatureTrunk
+        What is trained.
+
+    Examples
+    --------
+    >>> bank = FeatureBank([nn.Flatten()])
+    >>> encoder = FeatureEncoder(bank, FeatureTrunk(4, 4))
+    >>> sample = torch.randn(50, 6)
+    >>> encoder.fit_linear(sample, sample[:, :3]).shape
+    torch.Size([50, 4])
+    """
+
+    front: FeatureBank
+    trunk: FeatureTrunk
+
+    @torch.no_grad()
+    def draw_linear(self, sample: Tensor) -> None:
+        """Draw the linear map at random.
+
+        Parameters
+        ----------
+        sample : Tensor of shape (n, ...)
+            Samples of the training data, from which features are scaled.
+        """
+        features = self.front.to(sample.device).standardize(sample)
+        weight = torch.randn(features.shape[1], self.trunk.n_inputs) / features.shape[1] ** 0.5
+        self.front.project(weight.to(sample.device), features)
+        self.trunk.scale_inputs(self.front.deviation)
+        self.cpu()
+
+    @torch.no_grad()
+    def fit_linear(self, sample: Tensor, targets: Tensor) -> Tensor:
+        """Set the linear map to the one from which targets are predicted best.
+
+        The network of the trunk becomes zero, so that its training departs from this solution.
+
+        Parameters
+        ----------
+        sample : Tensor of shape (n, ...)
+            Samples of the training data.
+        targets : Tensor of shape (n, n_targets)
+            Their targets.
+
+        Returns
+        -------
+        Tensor of shape (n, embedding_dim)
+            The embedding of the sample.
+        """
+        front = self.front.to(sample.device)
+        features, targets = front.standardize(sample), targets - targets.mean(0)
+        components = reduced_rank_regression(features, targets, self.trunk.n_inputs, _PENALTY)
+        front.project(components, features)
+        # Few samples have few components. The others are zero, so that sizes do not depend on them.
+        missing = self.trunk.n_inputs - len(front.deviation)
+        front.components = F.pad(front.components, (0, missing))
+        front.deviation = F.pad(front.deviation, (0, missing))
+        # A network that sees a component for every few samples learns them by heart.
+        self.trunk.scale_inputs(front.deviation, len(sample) // _SAMPLES_PER_COMPONENT)
+        self.trunk.start_at_zero()
+        embedding = features @ front.components @ self.trunk.linear.to(sample.device)
+        self.cpu()
+        return embedding
 
 
 class FeatureTrunk(nn.Module):
-    """A fixed linear map of features plus a network that is trained.
-
-    The linear map keeps distances: it is a random rotation of the components with the largest
-    variance. The network begins at zero, so that training departs from the features themselves.
+    """A fixed rotation of components plus a network that is trained.
 
     Parameters
     ----------
@@ -78,14 +149,12 @@ class FeatureTrunk(nn.Module):
         Number of components.
     n_outputs : int
         Width of the embedding.
-    deviation : Tensor of shape (n_inputs,), default=None
-        Standard deviations of the components; None leaves the fixed map to be loaded.
-    n_trusted : int, default=None
-        Number of leading components that the network sees; None is all. The fixed map uses all.
 
     Examples
     --------
-    >>> trunk = FeatureTrunk(4, 4, torch.ones(4))
+    >>> trunk = FeatureTrunk(4, 4)
+    >>> trunk.scale_inputs(torch.ones(4))
+    >>> trunk.start_at_zero()
     >>> x = torch.randn(3, 4)
     >>> bool(torch.allclose(torch.cdist(x, x), torch.cdist(trunk(x), trunk(x)), atol=1e-3))
     True
@@ -94,22 +163,33 @@ class FeatureTrunk(nn.Module):
     linear: Tensor
     scale: Tensor
 
-    def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        deviation: Tensor | None = None,
-        n_trusted: int | None = None,
-    ) -> None:
+    def __init__(self, n_inputs: int, n_outputs: int) -> None:
         super().__init__()
-        if deviation is None:
-            deviation = torch.ones(n_inputs)
+        self.n_inputs = n_inputs
         kept = min(n_inputs, n_outputs)
-        linear = torch.zeros(n_inputs, n_outputs)
         rotation = nn.init.orthogonal_(torch.empty(kept, n_outputs))
+        self.register_buffer("linear", F.pad(rotation, (0, 0, 0, n_inputs - kept)))
+        self.register_buffer("scale", torch.ones(n_inputs))
+        self.network = nn.Sequential(
+            nn.Linear(n_inputs, _HIDDEN), nn.GELU(), nn.Linear(_HIDDEN, n_outputs)
+        )
+
+    @torch.no_grad()
+    def scale_inputs(self, deviation: Tensor, n_trusted: int | None = None) -> None:
+        """Adapt rotation and network to the standard deviations of the components.
+
+        Parameters
+        ----------
+        deviation : Tensor of shape (n_inputs,)
+            The standard deviations.
+        n_trusted : int, default=None
+            Number of leading components that the network sees; None is all. The rotation uses all.
+        """
+        deviation = deviation.to(self.linear.device)
         # The mean variance of an output is one.
+        kept, n_outputs = min(self.linear.shape), self.linear.shape[1]
         total = deviation[:kept].square().sum().clamp_min(_TINY)
-        linear[:kept] = rotation * (n_outputs / total).sqrt()
+        self.linear *= (n_outputs / total).sqrt() / self.linear[0].norm().clamp_min(_TINY)
         # Components enter the network with the roots of their deviations, half-way between their
         # own scale, on which only the first ones count, and one scale for all, noise included.
         seen = deviation > _LEAST_DEVIATION * deviation.max()
@@ -117,12 +197,14 @@ class FeatureTrunk(nn.Module):
             seen[max(1, n_trusted) :] = False
         root = torch.where(seen, deviation, torch.inf).rsqrt()
         power = (deviation * root).square().sum() / seen.sum().clamp_min(1)
-        self.register_buffer("linear", linear)
-        self.register_buffer("scale", root / power.clamp_min(_TINY).sqrt())
-        last = nn.Linear(_HIDDEN, n_outputs)
+        self.scale = root / power.clamp_min(_TINY).sqrt()
+
+    @torch.no_grad()
+    def start_at_zero(self) -> None:
+        """Set the last layer of the network to zero."""
+        last = self.network[-1]
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
-        self.network = nn.Sequential(nn.Linear(n_inputs, _HIDDEN), nn.GELU(), last)
 
     def forward(self, x: Tensor) -> Tensor:
         """Embed components.

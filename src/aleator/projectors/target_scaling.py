@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 
-from aleator.networks.shapes import flatten_output
 from aleator.projectors.drawn import scale_of
 
 TARGET_SCALINGS = ("standardize", "whiten")
 # Share of the mean variance that is added to all variances before whitening, so that directions in
 # which the targets hardly vary are not amplified.
 _WHITENING_FLOOR = 0.1
-_ROWS_PER_PIECE = 256
 _TINY = 1e-12
 
 
@@ -30,7 +28,7 @@ class TargetScaling(nn.Module):
 
     Examples
     --------
-    >>> scaling = TargetScaling.fit([nn.Linear(3, 2)], torch.randn(500, 3), "whiten")
+    >>> scaling = TargetScaling.fit([torch.randn(500, 2)], "whiten")
     >>> scaling(torch.zeros(5, 1, 2)).shape
     torch.Size([5, 1, 2])
     """
@@ -44,15 +42,13 @@ class TargetScaling(nn.Module):
         self.register_buffer("matrix", matrix)
 
     @classmethod
-    def fit(cls, projectors: Sequence[nn.Module], sample: Tensor, how: str) -> TargetScaling:
+    def fit(cls, outputs: Iterable[Tensor], how: str) -> TargetScaling:
         """Compute the scaling from the outputs on a sample.
 
         Parameters
         ----------
-        projectors : sequence of torch.nn.Module
-            The projectors.
-        sample : Tensor of shape (n, ...)
-            Samples of the training data.
+        outputs : iterable of k Tensors of shape (n, d)
+            Outputs of every projector on samples of the training data.
         how : {"standardize", "whiten"}
             Scale every output to unit variance, or whiten the outputs of every projector.
 
@@ -62,11 +58,9 @@ class TargetScaling(nn.Module):
         """
         means, matrices = [], []
         with torch.no_grad():
-            for projector in projectors:
-                pieces = [flatten_output(projector(x)) for x in sample.split(_ROWS_PER_PIECE)]
-                output = torch.cat(pieces).double()
-                means.append(output.mean(0))
-                output = output - means[-1]
+            for output in outputs:
+                means.append(output.double().mean(0))
+                output = output.double() - means[-1]
                 scale = 1 / scale_of(output.square().mean(0).sqrt(), means[-1])
                 matrices.append(
                     _whitening(output * scale, scale) if how == "whiten" else scale[None]

@@ -1,0 +1,93 @@
+"""Linear problems of LFR that have an exact solution."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from aleator.projectors.feature_bank import principal_components
+
+_TINY = 1e-12
+
+
+@torch.no_grad()
+def reduced_rank_regression(
+    features: Tensor, targets: Tensor, rank: int, penalty: float
+) -> Tensor:
+    """Find the linear embedding of features from which linear maps predict targets best.
+
+    The problem is that of LFR with a linear encoder, linear predictors and the squared error. Its
+    solution is a ridge regression of the targets on the features, followed by the principal
+    components of the predictions (Izenman 1975; Mukherjee and Zhu 2011). The regression is solved
+    between samples, of which there are fewer than features.
+
+    Parameters
+    ----------
+    features : Tensor of shape (n, n_features)
+        Centered features.
+    targets : Tensor of shape (n, n_targets)
+        Centered targets.
+    rank : int
+        Width of the embedding.
+    penalty : float
+        Penalty of the regression, as a share of the mean squared length of a sample's features.
+
+    Returns
+    -------
+    Tensor of shape (n_features, min(rank, n, n_targets))
+        What features are multiplied by, in order of decreasing variance.
+
+    Examples
+    --------
+    >>> features = torch.randn(100, 5)
+    >>> weight = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0])
+    >>> found = reduced_rank_regression(features, 9 * features * weight, 1, 1e-6)
+    >>> (found.abs() / found.abs().max()).round().flatten().tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    similarity = features @ features.T
+    dual = _ridge(similarity, targets, penalty)
+    directions = principal_components(similarity @ dual, rank)
+    return features.T @ (dual @ directions)
+
+
+@torch.no_grad()
+def ridge_regression(inputs: Tensor, targets: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
+    """Predict targets from inputs by a linear map with an intercept.
+
+    Parameters
+    ----------
+    inputs : Tensor of shape (n, n_inputs)
+        Inputs.
+    targets : Tensor of shape (n, n_targets)
+        Targets.
+    penalty : float
+        Penalty, as a share of the mean variance of the inputs.
+
+    Returns
+    -------
+    weight : Tensor of shape (n_inputs, n_targets)
+        What inputs are multiplied by.
+    intercept : Tensor of shape (n_targets,)
+        What is added.
+
+    Examples
+    --------
+    >>> inputs = torch.randn(100, 2)
+    >>> weight, intercept = ridge_regression(inputs, 3 * inputs[:, :1] + 1, 1e-6)
+    >>> (weight.T.abs() + 0.01).round().tolist(), intercept.round().tolist()
+    ([[3.0, 0.0]], [1.0])
+    """
+    mean, middle = inputs.mean(0), targets.mean(0)
+    centered = inputs - mean
+    covariance = centered.T @ centered
+    weight = _ridge(covariance, centered.T @ (targets - middle), penalty)
+    return weight, middle - mean @ weight
+
+
+def _ridge(matrix: Tensor, right: Tensor, penalty: float) -> Tensor:
+    """Solve a positive semidefinite system whose diagonal is raised by a share of its mean."""
+    raised = matrix + (penalty * matrix.diagonal().mean() + _TINY) * torch.eye(
+        len(matrix), device=matrix.device
+    )
+    return torch.cholesky_solve(right, torch.linalg.cholesky(raised))
