@@ -14,8 +14,8 @@ from aleator.modalities.spec import Factory, Modality, ViewPair
 from aleator.networks.mlp import mlp_predictor
 from aleator.views.user_view import RandomChoice, UserView
 
-# Reads samples of the training data when a factory asks for them.
-Sample = Callable[[], Tensor]
+# Samples of the training data, or a function that reads them when a factory asks for them.
+Sample = Tensor | Callable[[], Tensor]
 
 SINGLE_VIEWS = ("auto", "either")
 
@@ -50,8 +50,8 @@ def build_projector(
     choice: Any,
     input_shape: Sequence[int],
     output_dim: int,
-    encoder: str | None,
     sample: Sample | None = None,
+    encoder: str | None = None,
 ) -> nn.Module:
     """Build a random projector. A module is copied and its weights are drawn anew.
 
@@ -61,7 +61,7 @@ def build_projector(
     Examples
     --------
     >>> from aleator.modalities import get_modality
-    >>> build_projector(get_modality("series"), "auto", (2, 30), 8, "cnn")[-1]
+    >>> build_projector(get_modality("series"), "auto", (2, 30), 8, encoder="cnn")[-1]
     Linear(in_features=256, out_features=8, bias=True)
     """
     if isinstance(choice, nn.Module):
@@ -241,7 +241,7 @@ def redraw(module: nn.Module) -> nn.Module:
 
 def _call(factory: Factory, role: str, *arguments: Any, sample: Sample | None = None) -> nn.Module:
     if "sample" in _parameters(factory):
-        module = factory(*arguments, sample=None if sample is None else sample())
+        module = factory(*arguments, sample=sample() if callable(sample) else sample)
     else:
         module = factory(*arguments)
     if not isinstance(module, nn.Module):
