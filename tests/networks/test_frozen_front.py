@@ -68,7 +68,8 @@ def test_it_does_not_matter_whether_features_are_kept(table, training):
     np.testing.assert_allclose(recomputed.transform(table), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_front_runs_once_for_all_samples(table):
+@pytest.mark.parametrize("training", ["joint", "alternating"])
+def test_the_front_runs_once_for_all_samples(table, training):
     rows = []
 
     class Counting(nn.Identity):
@@ -77,7 +78,7 @@ def test_the_front_runs_once_for_all_samples(table):
             return x
 
     encoder = FrozenFront(Counting(), nn.Linear(5, 8))
-    LFR(**{**SETTINGS, "encoder": encoder, "epochs": 10}).fit(table)
+    lfr(encoder=encoder, training=training, epochs=10).fit(table)
     # All samples, those of the monitor, and single ones that show the width of the output.
     assert sum(rows) <= 60 + 60 + 8
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from aleator.projectors import patch_filters, pooled_convolutions
+from aleator.projectors import dilated_filters, patch_filters
 from aleator.projectors.convolutions import RandomConvolutions
 from tests.projectors.families import FAMILIES, IMAGES, SERIES, TABLES, generator, sample_of
 
@@ -81,7 +81,7 @@ def test_batches_and_pieces_do_not_change_the_result(family, modality, monkeypat
     whole = drawn(x)
     single = torch.cat([drawn(rows) for rows in x.split(1)])
     torch.testing.assert_close(single, whole, rtol=1e-4, atol=1e-5)
-    monkeypatch.setattr(pooled_convolutions, "_CACHED", 1)
+    monkeypatch.setattr(dilated_filters, "_CACHED", 1)
     monkeypatch.setattr(patch_filters, "_VALUES_PER_PIECE", 1)
     torch.testing.assert_close(drawn(x), whole, rtol=1e-4, atol=1e-5)
 

@@ -5,13 +5,9 @@ import pytest
 import torch
 
 from aleator.projectors.convolutions import RandomConvolutions
+from aleator.projectors.dilated_filters import draw_channels, draw_dilations, in_order
 from aleator.projectors.hydra import CompetingConvolutions
-from aleator.projectors.pooled_convolutions import (
-    draw_channels,
-    draw_dilations,
-    draw_thresholds,
-    in_order,
-)
+from aleator.projectors.pooled_convolutions import draw_thresholds
 from aleator.projectors.spectrum import SpectralBands
 from aleator.projectors.subsequences import RandomSubsequences
 from tests.projectors.families import generator, sample_of

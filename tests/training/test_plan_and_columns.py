@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,9 +12,19 @@ from torch import nn
 from aleator.estimators import trained
 from aleator.inputs import ArraySource
 from aleator.training import plan as plan_module
-from aleator.training.columns import HostCache, ResidentColumn, StagedColumn
+from aleator.training.columns import ColumnStore, HostCache, ResidentColumn, StagedColumn
 from aleator.training.host_rows import SourceRows, TensorRows
-from aleator.training.plan import DEVICE, HOST, RECOMPUTED, STREAMED, ColumnNeed, place_columns
+from aleator.training.method import DerivedColumn
+from aleator.training.plan import (
+    DEVICE,
+    HOST,
+    RECOMPUTED,
+    STREAMED,
+    ColumnNeed,
+    Placement,
+    Plan,
+    place_columns,
+)
 from tests.small import small_lfr
 
 CPU = torch.device("cpu")
@@ -160,6 +171,35 @@ def test_a_cache_returns_what_was_written():
     column.write(4, torch.ones(2, 2))
     column.stage(torch.tensor([5, 0]))
     assert column.rows(torch.tensor([5, 0]))[:, 0].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("origin", [DEVICE, HOST])
+@pytest.mark.parametrize("doubled", [DEVICE, HOST, RECOMPUTED])
+@pytest.mark.parametrize("summed", [DEVICE, HOST, RECOMPUTED])
+def test_a_column_is_derived_from_a_derived_column(origin, doubled, summed):
+    rows = TensorRows(torch.arange(20.0).view(10, 2))
+    places = {"input": origin, "doubled": doubled, "summed": summed}
+    plan = Plan(
+        device="cpu",
+        precision="32",
+        graphs=False,
+        batch_size=2,
+        placements=tuple(Placement(name, where, 0) for name, where in places.items()),
+        device_limit=0,
+    )
+    derived = [
+        DerivedColumn("doubled", "input", lambda x: 2 * x, (2,), fixed=True),
+        DerivedColumn("summed", "doubled", lambda x: x.sum(1, keepdim=True), (1,), fixed=False),
+    ]
+    store = ColumnStore({"input": rows}, derived, plan, CPU, nullcontext)
+    store.refresh(["doubled", "summed"], fixed=True)
+    store.refresh(["doubled", "summed"], fixed=False)
+    index = torch.tensor([7, 0])
+    for column in store.staged(["summed"]):
+        column.stage(index)
+    assert store.gather(["summed"], index)[0].tolist() == [[58.0], [2.0]]
+    names = ["summed", "input", "doubled"]
+    assert len(store.staged(names)) == list(places.values()).count(HOST), "each once"
 
 
 def test_a_resident_column_shares_the_memory_of_a_tensor():

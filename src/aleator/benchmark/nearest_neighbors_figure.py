@@ -120,7 +120,7 @@ def compare_projectors(
     modality = get_modality("image")
     candidates = Candidates.drawn(
         lambda position: build_projector(
-            modality, settings["projector"], shape, width, settings["encoder"]
+            modality, settings["projector"], shape, width, encoder=settings["encoder"]
         ),
         seed,
         _N_CANDIDATES,

@@ -165,7 +165,9 @@ def _projectors(
     width = output_width(encoder, shape)
     encoder_name = modality.encoder_name(settings.encoder, shape)
     candidates = Candidates.drawn(
-        lambda position: build_projector(modality, settings.projector, shape, width, encoder_name),
+        lambda position: build_projector(
+            modality, settings.projector, shape, width, encoder=encoder_name
+        ),
         settings.random_state,
         settings.n_candidates or default_n_candidates(settings.n_projectors),
         init=settings.projector_init,

@@ -8,22 +8,22 @@ again when a saved model is loaded.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from aleator.modalities import Modality
 from aleator.modalities.choices import (
-    Sample,
     build_decoder,
     build_encoder,
     build_predictor,
     build_projector,
 )
 from aleator.networks.projection_head import NORMS, HeadShape, projection_head
-from aleator.projectors.feature_bank import Family, FeatureBank, draw_families
+from aleator.projectors.feature_bank import FeatureBank, draw_families
 from aleator.validation import check_choice, check_int, check_optional_int
 
 
@@ -49,7 +49,7 @@ class NetworkContext:
     input_shape: tuple[int, ...]
     attributes: Mapping[str, Any]
     counts: Mapping[str, int | None]
-    sample: Sample | None = None
+    sample: Callable[[], Tensor] | None = None
 
 
 class NetworkSpec:
@@ -104,17 +104,10 @@ class RandomFeaturesSpec(NetworkSpec):
 
     def build(self, estimator: Any, context: NetworkContext) -> nn.Module:
         """Draw the features."""
-
-        def family(choice: Any) -> Family:
-            return lambda shape, width, _: build_projector(
-                context.modality, choice, shape, width, None, context.sample
-            )
-
-        families = [
-            family(choice) for choice in context.modality.projector_choices(estimator.projector)
-        ]
+        choices = context.modality.projector_choices(estimator.projector)
+        families = [partial(build_projector, context.modality, choice) for choice in choices]
         sample = None if context.sample is None else context.sample(on_device=True)
-        modules = draw_families(families, context.input_shape, estimator.n_features, sample)
+        modules = draw_families(families, context.input_shape, estimator.n_features, context.sample)
         if sample is None:
             return FeatureBank(modules)
         if estimator.n_components is not None:
@@ -248,8 +241,8 @@ class ProjectorsSpec(NetworkSpec):
             choices[position % len(choices)],
             context.input_shape,
             context.attributes["target_dim_"],
-            encoder_name(estimator, context),
             context.sample,
+            encoder_name(estimator, context),
         )
 
 

@@ -65,15 +65,16 @@ def lfr(
             return flatten_output(front(x))
 
     def embed(x: Tensor) -> Tensor:
-        return flatten_output(encoder(x))
+        return flatten_output(trained(x))
 
     def loss_of_embedding(embedding: Tensor, target: Tensor) -> Tensor:
         return pair_loss(predictors(embedding).transpose(0, 1), target.transpose(0, 1))
 
     def loss_of_input(x: Tensor, target: Tensor) -> Tensor:
-        return loss_of_embedding(flatten_output(trained(x)), target)
+        return loss_of_embedding(embed(x), target)
 
     joint = training == "joint"
+    source = "features" if frozen else INPUT
     encoder_group = ParameterGroup("encoder", (trained,))
     # As in the paper's recipes, the schedule moves the learning rate of the encoder only.
     predictor_group = ParameterGroup("predictor", (predictors,), predictor_lr, schedule="constant")
@@ -81,7 +82,7 @@ def lfr(
         name="joint" if joint else "encoder",
         groups=[encoder_group, predictor_group] if joint else [encoder_group],
         train_mode=(trained, predictors),
-        columns=("features" if frozen else INPUT, "targets"),
+        columns=(source, "targets"),
         loss=loss_of_input,
     )
     predictor_phase = Phase(
@@ -103,7 +104,7 @@ def lfr(
         )
     if joint:
         return Method(modules, phases=[encoder_phase], derived=derived)
-    derived.append(DerivedColumn("embedding", INPUT, embed, (embedding_dim,), fixed=False))
+    derived.append(DerivedColumn("embedding", source, embed, (embedding_dim,), fixed=False))
     return Method(modules, phases=[encoder_phase, predictor_phase], derived=derived)
 
 

@@ -58,8 +58,8 @@ def build_projector(
     choice: Any,
     input_shape: Sequence[int],
     output_dim: int,
-    encoder: str | None,
     sample: Sample | None = None,
+    encoder: str | None = None,
 ) -> nn.Module:
     """Build a random projector. A module is copied and its weights are drawn anew.
 
@@ -69,7 +69,7 @@ def build_projector(
     Examples
     --------
     >>> from aleator.modalities import get_modality
-    >>> build_projector(get_modality("series"), "auto", (2, 30), 8, "cnn")[-1]
+    >>> build_projector(get_modality("series"), "auto", (2, 30), 8, encoder="cnn")[-1]
     Linear(in_features=256, out_features=8, bias=True)
     """
     if isinstance(choice, nn.Module):

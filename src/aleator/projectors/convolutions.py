@@ -14,13 +14,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from aleator.projectors.pooled_convolutions import (
-    PooledConvolutions,
-    draw_channels,
-    draw_dilations,
-    draw_thresholds,
-    sorted_by_kind,
-)
+from aleator.projectors.dilated_filters import draw_channels, draw_dilations, sorted_by_kind
+from aleator.projectors.pooled_convolutions import PooledConvolutions, draw_thresholds
 
 _LENGTH = 9
 _N_THRESHOLDS = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ _POWER_ITERATIONS = 4
 _OVERSAMPLING = 32
 
 # (input_shape, output_dim, sample or None) -> module
-Family = Callable[[Sequence[int], int, Tensor | None], nn.Module]
+Family = Callable[[Sequence[int], int, Any], nn.Module]
 
 
 class FeatureBank(DrawnModule):
@@ -156,7 +156,7 @@ class FeatureBank(DrawnModule):
 
 
 def draw_families(
-    families: Sequence[Family], input_shape: Sequence[int], n_features: int, sample: Tensor | None
+    families: Sequence[Family], input_shape: Sequence[int], n_features: int, sample: Any
 ) -> list[nn.Module]:
     """Draw modules of several families that have `n_features` outputs together.
 
@@ -168,8 +168,9 @@ def draw_families(
         Shape of a sample.
     n_features : int
         Number of features, divided evenly among the families.
-    sample : Tensor of shape (n, ...) or None
-        Samples of the training data; None creates modules that are to be loaded.
+    sample : object or None
+        What factories read samples of the training data from; None creates modules that are to be
+        loaded.
 
     Returns
     -------

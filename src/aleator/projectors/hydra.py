@@ -12,16 +12,14 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from aleator.projectors.drawn import DrawnModule
-from aleator.projectors.pooled_convolutions import (
-    differences,
-    dilated_windows,
+from aleator.projectors.dilated_filters import (
     draw_channels,
     draw_dilations,
-    pieces,
     ranges_of_kinds,
+    responses_in_pieces,
     sorted_by_kind,
 )
+from aleator.projectors.drawn import DrawnModule
 
 _LENGTH = 9
 _GROUP = 8
@@ -92,14 +90,10 @@ class CompetingConvolutions(DrawnModule):
         -------
         Tensor of shape (m, output_dim)
         """
-        n_groups, n_filters, _, length = self.weight.shape
+        n_groups, n_filters = self.weight.shape[:2]
         shares = x.new_empty(len(x), n_groups, 2 * n_filters)
-        for differenced, dilation, first, last in self._ranges:
-            windows = dilated_windows(differences(x) if differenced else x, length, dilation)
-            weight = self.weight[first:last].flatten(0, 1).flatten(1)
-            for start, stop in pieces(len(x), len(weight), windows.shape[-1], x.device):
-                responses = (weight @ windows[start:stop]).unflatten(1, (-1, n_filters))
-                shares[start:stop, first:last] = _shares(responses)
+        for samples, groups, responses in responses_in_pieces(x, self.weight, self._ranges):
+            shares[samples, groups] = _shares(responses.unflatten(1, (-1, n_filters)))
         return shares.flatten(1)[:, : self._width]
 
     @classmethod

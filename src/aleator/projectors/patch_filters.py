@@ -23,7 +23,7 @@ _TINY = 1e-12
 _ROWS_PER_PRODUCT = 4096
 # Values of responses that are computed at once on a CPU. Smaller pieces fit in its cache, but then
 # its threads wait for each other more often.
-_VALUES_PER_PIECE = 1 << 22
+_VALUES_PER_PIECE = 1 << 23
 _THRESHOLD = 0.25
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from aleator.projectors.drawn import DrawnModule, log_uniform, random_rows
+from aleator.projectors.dilated_filters import (
+    differences,
+    dilated_windows,
+    ranges_of_kinds,
+    responses_in_pieces,
+)
+from aleator.projectors.drawn import DrawnModule, random_rows
 
-# Values of responses that are pooled at once on a CPU: they must fit in its cache.
-_CACHED = 1 << 18
 # Thresholds are quantiles of the responses to one of this many series per filter.
 _SERIES_FOR_THRESHOLDS = 256
 _LEAST_VARIANCE = 1e-8
@@ -97,16 +98,10 @@ class PooledConvolutions(DrawnModule):
         -------
         Tensor of shape (m, output_dim)
         """
-        n_filters, _, length = self.weight.shape
         n_statistics = self.threshold.shape[1] + 1 + self._with_maximum
-        pooled = x.new_empty(len(x), n_statistics, n_filters)
-        for differenced, dilation, first, last in self._ranges:
-            windows = dilated_windows(differences(x) if differenced else x, length, dilation)
-            weight = self.weight[first:last].flatten(1)
-            threshold = self.threshold[first:last]
-            for start, stop in pieces(len(x), last - first, windows.shape[-1], x.device):
-                responses = weight @ windows[start:stop]
-                pooled[start:stop, :, first:last] = self._pool(responses, threshold)
+        pooled = x.new_empty(len(x), n_statistics, len(self.weight))
+        for samples, filters, responses in responses_in_pieces(x, self.weight, self._ranges):
+            pooled[samples, :, filters] = self._pool(responses, self.threshold[filters])
         return pooled.flatten(1)[:, : self._width]
 
     def _pool(self, responses: Tensor, threshold: Tensor) -> Tensor:
@@ -119,196 +114,6 @@ class PooledConvolutions(DrawnModule):
         if self._with_maximum:
             pooled.append(responses.amax(-1))
         return torch.stack([*pooled, variance.log() / 2], 1)
-
-
-def in_order(differenced: Tensor, dilation: Tensor) -> Tensor:
-    """Order of filters in which those that are applied together are neighbors.
-
-    Parameters
-    ----------
-    differenced : Tensor of shape (k,)
-        Whether a filter is applied to first differences.
-    dilation : Tensor of shape (k,)
-        Dilation of every filter.
-
-    Returns
-    -------
-    Tensor of shape (k,)
-        Positions of the filters.
-
-    Examples
-    --------
-    >>> in_order(torch.tensor([True, False, False]), torch.tensor([1, 2, 1])).tolist()
-    [2, 1, 0]
-    """
-    return (differenced * (dilation.max() + 1) + dilation).argsort(stable=True)
-
-
-def ranges_of_kinds(differenced: Tensor, dilation: Tensor) -> list[tuple[bool, int, int, int]]:
-    """Find ranges of filters of one kind; filters are sorted by `in_order`.
-
-    Parameters
-    ----------
-    differenced : Tensor of shape (k,)
-        Whether a filter is applied to first differences.
-    dilation : Tensor of shape (k,)
-        Dilation of every filter.
-
-    Returns
-    -------
-    list of tuple
-        Kind (differenced, dilation), first filter, and the one after the last.
-
-    Examples
-    --------
-    >>> ranges_of_kinds(torch.tensor([False, False, True]), torch.tensor([1, 1, 1]))
-    [(False, 1, 0, 2), (True, 1, 2, 3)]
-    """
-    kinds = list(zip(differenced.tolist(), dilation.tolist(), strict=True))
-    starts = [i for i, kind in enumerate(kinds) if i == 0 or kind != kinds[i - 1]]
-    stops = [*starts[1:], len(kinds)]
-    return [(*kinds[start], start, stop) for start, stop in zip(starts, stops, strict=True)]
-
-
-def dilated_windows(x: Tensor, length: int, dilation: int) -> Tensor:
-    """Windows around every time step, with zeros beyond the ends.
-
-    Parameters
-    ----------
-    x : Tensor of shape (m, channels, time)
-        Series.
-    length : int
-        Values per window and channel.
-    dilation : int
-        Distance between two values of a window.
-
-    Returns
-    -------
-    Tensor of shape (m, channels * length, time)
-
-    Examples
-    --------
-    >>> dilated_windows(torch.tensor([[[1.0, 2, 3]]]), length=3, dilation=1)[0, :, 0].tolist()
-    [0.0, 1.0, 2.0]
-    """
-    reach = (length - 1) * dilation
-    padded = F.pad(x, (reach // 2, reach - reach // 2))
-    n_samples, n_channels, n_steps = x.shape
-    sample, channel, step = padded.stride()
-    windows = padded.as_strided(
-        (n_samples, n_channels, length, n_steps), (sample, channel, dilation * step, step)
-    )
-    return windows.reshape(n_samples, n_channels * length, n_steps)
-
-
-def differences(x: Tensor) -> Tensor:
-    """First differences of series; a series of one step has none and stays as it is.
-
-    Parameters
-    ----------
-    x : Tensor of shape (m, channels, time)
-        Series.
-
-    Returns
-    -------
-    Tensor of shape (m, channels, time - 1)
-
-    Examples
-    --------
-    >>> differences(torch.tensor([[[1.0, 3.0, 2.0]]])).tolist()
-    [[[2.0, -1.0]]]
-    """
-    return x.diff(dim=-1) if x.shape[-1] > 1 else x
-
-
-def pieces(
-    n_samples: int, n_filters: int, n_steps: int, device: torch.device
-) -> list[tuple[int, int]]:
-    """Ranges of samples whose responses fit in the cache of a CPU; all samples on a GPU.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    n_filters : int
-        Number of filters.
-    n_steps : int
-        Responses per filter.
-    device : torch.device
-        Where the responses are computed.
-
-    Returns
-    -------
-    list of tuple of two int
-        First sample of every range, and the one after its last.
-
-    Examples
-    --------
-    >>> pieces(3, 1 << 10, 1 << 7, torch.device("cpu"))
-    [(0, 2), (2, 3)]
-    """
-    size = max(1, _CACHED // max(1, n_filters * n_steps)) if device.type == "cpu" else n_samples
-    return [(start, min(start + size, n_samples)) for start in range(0, n_samples, size)]
-
-
-def draw_channels(count: int, n_channels: int, generator: torch.Generator) -> Tensor:
-    """Draw random channels, most often few, for every filter.
-
-    Parameters
-    ----------
-    count : int
-        Number of filters.
-    n_channels : int
-        Number of channels.
-    generator : torch.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Tensor of shape (count, n_channels, 1)
-        One for the channels of a filter, and zero for the others.
-
-    Examples
-    --------
-    >>> mask = draw_channels(100, 4, torch.Generator().manual_seed(0))
-    >>> mask.sum(1).min().item(), mask.sum(1).max().item()
-    (1.0, 4.0)
-    """
-    sizes = log_uniform(1, n_channels + 1, count, generator).long().clamp(1, n_channels)
-    rank = torch.rand(count, n_channels, generator=generator).argsort(1).argsort(1)
-    return (rank < sizes[:, None]).float()[..., None]
-
-
-def draw_dilations(count: int, n_steps: int, length: int, generator: torch.Generator) -> Tensor:
-    """Draw dilations log-uniformly, such that no filter is longer than a series.
-
-    They are rounded to powers of the square root of two, because filters of one dilation are
-    applied together.
-
-    Parameters
-    ----------
-    count : int
-        Number of filters.
-    n_steps : int
-        Length of the series.
-    length : int
-        Length of the filters.
-    generator : torch.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Tensor of shape (count,), int64
-
-    Examples
-    --------
-    >>> drawn = draw_dilations(1000, 128, 9, torch.Generator().manual_seed(0))
-    >>> drawn.unique().tolist()
-    [1, 2, 3, 4, 6, 8, 11]
-    """
-    most = max(1, (n_steps - 1) // max(1, length - 1))
-    exponent = (2 * log_uniform(1, most + 1e-3, count, generator).log2()).floor()
-    return (2 ** (exponent / 2)).round().long().clamp(1, most)
 
 
 def draw_thresholds(
@@ -361,25 +166,3 @@ def _quantiles(rows: Tensor, probability: Tensor) -> Tensor:
     lower = position.floor().long()
     upper = (lower + 1).clamp_max(rows.shape[1] - 1)
     return ordered.gather(1, lower).lerp(ordered.gather(1, upper), position - lower)
-
-
-def sorted_by_kind(*filters: Any) -> list[Any]:
-    """Sort filters by `in_order`: dilations, whether they are differenced, and anything else.
-
-    Parameters
-    ----------
-    *filters : Tensor of shape (k, ...)
-        Dilations, then whether the filters are differenced, then other tensors.
-
-    Returns
-    -------
-    list of Tensor
-        The same tensors, sorted.
-
-    Examples
-    --------
-    >>> sorted_by_kind(torch.tensor([2, 1]), torch.tensor([False, False]), torch.tensor([5, 6]))[2]
-    tensor([6, 5])
-    """
-    order = in_order(filters[1], filters[0])
-    return [part[order.to(part.device)] for part in filters]

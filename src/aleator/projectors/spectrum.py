@@ -7,8 +7,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from aleator.projectors.dilated_filters import draw_channels, pieces
 from aleator.projectors.drawn import DrawnModule, log_uniform
-from aleator.projectors.pooled_convolutions import draw_channels, pieces
 
 
 class SpectralBands(DrawnModule):

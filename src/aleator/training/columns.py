@@ -140,16 +140,21 @@ class HostCache(StagedColumn):
 class RecomputedColumn:
     """A column that is not kept: a batch is computed from its source, inside the step."""
 
-    def __init__(
-        self, source: ResidentColumn | StagedColumn, compute: Callable[[Tensor], Tensor]
-    ) -> None:
-        self._source = source
+    def __init__(self, source: Column, compute: Callable[[Tensor], Tensor]) -> None:
+        self.source = source
         self._compute = compute
 
     def rows(self, index: Tensor) -> Tensor:
         """Return the samples at `index`, which is on the device."""
         with torch.no_grad():
-            return self._compute(self._source.rows(index))
+            return self._compute(self.source.rows(index))
+
+    def chunks(self, rows: int) -> Iterator[Tensor]:
+        """Yield all samples in order, `rows` at a time."""
+        return map(self._compute, self.source.chunks(rows))
+
+
+Column = ResidentColumn | StagedColumn | RecomputedColumn
 
 
 class ColumnStore:
@@ -169,22 +174,23 @@ class ColumnStore:
         self._piece = {
             name: rows_per_piece(prod(rows.sample_shape), device) for name, rows in given.items()
         }
-        sources: dict[str, ResidentColumn | StagedColumn] = {
+        self._columns: dict[str, Column] = {
             name: ResidentColumn.copied(rows, device)
             if plan.where(name) == DEVICE
             else StagedColumn(rows, device)
             for name, rows in given.items()
         }
-        self._columns: dict[str, ResidentColumn | StagedColumn | RecomputedColumn] = {**sources}
         for column in derived:
             where = plan.where(column.name)
+            self._piece[column.name] = rows_per_piece(prod(column.sample_shape), device)
             shape = (n_samples, *column.sample_shape)
             if where == DEVICE:
                 self._columns[column.name] = ResidentColumn(torch.empty(shape, device=device))
             elif where == RECOMPUTED:
-                self._columns[column.name] = RecomputedColumn(
-                    sources[column.source], column.compute
-                )
+                source = self._columns[column.source]
+                self._columns[column.name] = RecomputedColumn(source, column.compute)
+                # Who reads it also passes the samples of its source through a network.
+                self._piece[column.name] = self._piece[column.source]
             else:
                 self._columns[column.name] = HostCache(shape, device)
 
@@ -197,7 +203,6 @@ class ColumnStore:
             if not isinstance(column, (ResidentColumn, HostCache)):
                 continue
             source = self._columns[derived.source]
-            assert not isinstance(source, RecomputedColumn)
             start = 0
             with torch.no_grad(), self._autocast():
                 for piece in source.chunks(self._piece[derived.source]):
@@ -206,15 +211,17 @@ class ColumnStore:
 
     def staged(self, names: Iterable[str]) -> list[StagedColumn]:
         """Return the columns whose batches must be brought to the device before a step."""
-        names = set(names)
-        sources = {
-            self._derived[name].source
-            for name in names
-            if isinstance(self._columns[name], RecomputedColumn)
-        }
-        columns = (self._columns[name] for name in sorted(names | sources))
+        # In a fixed order, and each once: several columns may be computed from the same.
+        columns = dict.fromkeys(_kept(self._columns[name]) for name in sorted(names))
         return [column for column in columns if isinstance(column, StagedColumn)]
 
     def gather(self, names: Iterable[str], index: Tensor) -> list[Tensor]:
         """Return a batch of each named column."""
         return [self._columns[name].rows(index) for name in names]
+
+
+def _kept(column: Column) -> ResidentColumn | StagedColumn:
+    """Return the column itself if it is kept, else the one that it is computed from."""
+    while isinstance(column, RecomputedColumn):
+        column = column.source
+    return column

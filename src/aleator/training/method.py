@@ -23,7 +23,7 @@ class DerivedColumn:
     name : str
         Name of the column.
     source : str
-        Name of the column it is computed from.
+        Name of the column it is computed from: a given one, or one that is derived before it.
     compute : callable
         Function of a batch of the source.
     sample_shape : tuple of int
