@@ -8,7 +8,8 @@ import pytest
 
 from aleator.benchmark import recipes
 from aleator.benchmark.cells import identity_fields
-from aleator.benchmark.studies import STUDIES, label_counts
+from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.study import label_counts
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "make_tables.py"
 BEGIN, END = "<!-- labels: benchmarks/make_tables.py -->", "<!-- end of labels -->"

@@ -27,7 +27,8 @@ from aleator.benchmark.result_lines import (
     short_name,
 )
 from aleator.benchmark.result_table import Table
-from aleator.benchmark.studies import LABELS, Study
+from aleator.benchmark.studies import LABELS
+from aleator.benchmark.study import Study
 
 # Suffix of the columns of the standardized protocol.
 _STANDARDIZED = ", standardized"
