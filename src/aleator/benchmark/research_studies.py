@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What the defaults of LFR stand for; a test compares them with the estimator. The loss and the
 # number of epochs depend on the data.
-LFR_DEFAULTS = {
+LFR_DEFAULTS: dict[str, Any] = {
     "n_projectors": 16,
     "target_dim": 256,
     "target_scaling": "standardize",
@@ -142,17 +142,17 @@ def _drawn_families(dataset: str) -> dict[str, dict[str, Any]]:
 def _families(recipe: Recipe) -> list[Recipe]:
     """Vary the projectors; networks differ from the others in nothing but their kind."""
     network = recipes.read(recipe.dataset, "lfr").parameters["projector"]
-    changes = {
+    same_otherwise = {
         "projector": network,
         "n_candidates": LFR_DEFAULTS["n_projectors"],
         "target_dim": LFR_DEFAULTS["target_dim"],
         "target_scaling": LFR_DEFAULTS["target_scaling"],
         "loss": _default_loss(recipe.dataset),
     }
-    families = {**_drawn_families(recipe.dataset), f"networks ({network})": changes}
+    families = {**_drawn_families(recipe.dataset), f"networks ({network})": same_otherwise}
     if network != "mlp":  # the initialization is one of convolutions
-        beta = {**changes, "projector_init": "beta", "weight_dropout": 0.4}
-        families[f"networks ({network}), beta"] = beta
+        beta = {"projector_init": "beta", "weight_dropout": 0.4}
+        families[f"networks ({network}), beta"] = {**same_otherwise, **beta}
     return [recipe.varied(name, **changes) for name, changes in families.items()]
 
 
@@ -201,14 +201,11 @@ def _budgets(recipe: Recipe) -> list[Recipe]:
     return _around("epochs", sorted({5, 20, 80, default}), lambda _: default)(recipe)
 
 
-def _study(
-    name: str, title: str, axis: str, vary: Vary, methods: Sequence[str] = (LFR,)
-) -> Study:
+def _study(name: str, title: str, axis: str, vary: Vary, methods: Sequence[str] = (LFR,)) -> Study:
     return Study(
         name, title, _DATASETS, (), tuple(methods), vary, axis,
         labels=few_labels, seeds=_SEEDS, held_out=True,
     )  # fmt: skip
-
 
 
 # In the order of importance: what is run first, and read first.
@@ -240,10 +237,12 @@ RESEARCH_STUDIES = (
         _around("embedding_dim", (64, 128, 256, 512, 1024)),
     ),
     _study(
-        "research-projectors", "Number of projectors", "projectors", _around("n_projectors", (4, 16, 64)),
+        "research-projectors", "Number of projectors", "projectors",
+        _around("n_projectors", (4, 16, 64)),
     ),
     _study(
-        "research-target-dim", "Width of a projector", "outputs", _around("target_dim", (64, 256, 1024)),
+        "research-target-dim", "Width of a projector", "outputs",
+        _around("target_dim", (64, 256, 1024)),
     ),
     _study(
         "research-scaling", "Scaling of the targets", "scaling",
