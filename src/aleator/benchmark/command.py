@@ -60,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--seeds", nargs="+", type=int, metavar="SEED",
-        help="random seeds (default: 0 to 4 for tabular data, as in the paper, 0 to 2 for other data "
-        "and for research)",
+        help="random seeds (default: 0 to 4 for tabular data, as in the paper, and 0 to 2 for "
+        "other data and for research)",
     )  # fmt: skip
     parser.add_argument(
         "--data", metavar="FOLDER", help="folder of the data sets (default: $ALEATOR_DATA)"
