@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aleator import LFR, cli
-from aleator.benchmark import cells, datasets, recipes, runner
+from aleator.benchmark import cells, datasets, projector_diagnostics, recipes, runner
 from aleator.benchmark.cells import merged
 from aleator.benchmark.research_studies import (
     DIAGNOSIS,
@@ -116,3 +116,19 @@ def test_group_of_studies(tmp_path, capsys):
     assert cli.main(["bench", "research", "--tables-only", "--out", str(tmp_path)]) == 0
     missing = capsys.readouterr().err.splitlines()
     assert missing == [f"{name}: no results" for name in RESEARCH]
+
+
+@pytest.mark.parametrize("n_inputs", [5, 500])
+def test_linear_share_of_outputs(n_inputs):
+    """With fewer and with more inputs than samples; rectified inputs are linear by π / (2π − 2)."""
+    random = np.random.default_rng(0)
+    factors = random.normal(size=(400, 5))
+    X = factors @ np.linalg.qr(random.normal(size=(n_inputs, 5)))[0].T
+    shares = {}
+    for name, Y in {"linear": 3 * factors + 1, "rectified": factors.clip(0),
+                    "even": factors**2}.items():  # fmt: skip
+        metrics = projector_diagnostics.measure((X[:300], X[300:]), (Y[:300], Y[300:]), 1)
+        shares[name] = metrics["linear_r2"]
+    assert shares["linear"] == pytest.approx(1, abs=0.01)
+    assert shares["rectified"] == pytest.approx(np.pi / (2 * np.pi - 2), abs=0.05)
+    assert shares["even"] == pytest.approx(0, abs=0.05)

@@ -20,6 +20,9 @@ from aleator.training.embedding import embed
 _MOST_SAMPLES = 2048
 # Outputs that vary less than this share of the typical output are constant in practice.
 _LEAST_DEVIATION = 1e-3
+# Smaller eigenvalues, relative to the largest, are due to rounding.
+_LEAST_SQUARE = 1e-10
+# Penalties relative to the mean eigenvalue of the inputs.
 _PENALTIES = tuple(10.0**power for power in range(-4, 5))
 _VALIDATION = 5  # the penalty is chosen on one of so many training samples
 
@@ -116,18 +119,20 @@ def _linear_r2(x_train: Tensor, y_train: Tensor, x_test: Tensor, y_test: Tensor)
     n_fit = len(x_train) - len(x_train) // _VALIDATION
     x_fit, y_fit = x_train[:n_fit], y_train[:n_fit]
     # In the basis of the principal components every penalty takes one product of matrices.
-    small = x_fit.shape[1] <= n_fit
-    gram = x_fit.T @ x_fit if small else x_fit @ x_fit.T
-    squares, vectors = torch.linalg.eigh(gram)
-    kept = squares > 1e-10 * squares[-1]
+    few_inputs = x_fit.shape[1] <= n_fit
+    squares, vectors = torch.linalg.eigh(x_fit.T @ x_fit if few_inputs else x_fit @ x_fit.T)
+    kept = squares > _LEAST_SQUARE * squares[-1]
     squares, vectors = squares[kept], vectors[:, kept]
-    basis = vectors if small else x_fit.T @ (vectors / squares.sqrt())
-    products = (x_fit @ basis).T @ y_fit
 
-    def r2(penalty: float, x: Tensor, y: Tensor) -> float:
-        coefficients = products / (squares + penalty * squares.mean())[:, None]
-        residuals = y - (x @ basis) @ coefficients
+    def components(x: Tensor) -> Tensor:
+        return x @ vectors if few_inputs else (x @ x_fit.T) @ (vectors / squares.sqrt())
+
+    products = components(x_fit).T @ y_fit
+
+    def r2(penalty: float, z: Tensor, y: Tensor) -> float:
+        residuals = y - z @ (products / (squares + penalty * squares.mean())[:, None])
         return float(1 - residuals.square().sum() / (y - y.mean(0)).square().sum())
 
-    best = max(_PENALTIES, key=lambda penalty: r2(penalty, x_train[n_fit:], y_train[n_fit:]))
-    return r2(best, x_test, y_test)
+    validation = components(x_train[n_fit:])
+    best = max(_PENALTIES, key=lambda penalty: r2(penalty, validation, y_train[n_fit:]))
+    return r2(best, components(x_test), y_test)
