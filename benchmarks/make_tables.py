@@ -1,8 +1,9 @@
 """Make all committed tables and figures from the committed result lines.
 
-python benchmarks/make_tables.py                print the tables of README files
+python benchmarks/make_tables.py                print the generated sections of all documents
 python benchmarks/make_tables.py SECTION        print one of them, such as labels or table1
-python benchmarks/make_tables.py --write        write them to README files, and the rest to results/
+python benchmarks/make_tables.py --write        write them to the documents, the rest to results/
+python benchmarks/make_tables.py --check        fail if a document is not what would be written
 python benchmarks/make_tables.py --differences  print the results that differ from the paper's
 """
 
@@ -15,15 +16,17 @@ from aleator.benchmark import (
     label_tables,
     presentation,
     recipes,
+    research_page,
     result_lines,
     runner,
 )
+from aleator.benchmark.research_studies import RESEARCH_STUDIES
 from aleator.benchmark.studies import LABELS, STUDIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 # Files with sections that begin and end with the comments in `filled`.
-DOCUMENTS = ("README.md", "benchmarks/README.md")
+DOCUMENTS = ("README.md", "benchmarks/README.md", "docs/research.md")
 README_DATASETS = ("har", "epilepsy", "income", "theorem", "kvasir-v1")
 
 # Training time of the authors' program on one H200, full recipe.
@@ -119,13 +122,29 @@ def differences():
     return "\n".join(out)
 
 
+def research_lines():
+    """Result lines of all studies of LFR, by name of the study."""
+    stored = [x for x in lines("runs.jsonl") if x.get("held_out")]
+    return {study.name: command.lines_of_study(study, stored) for study in RESEARCH_STUDIES}
+
+
 SECTIONS = {
     LABELS: label_section,
     "table1": first_table,
     "seconds": speed_table,
     "cpu": cpu_table,
     "passes": pass_table,
+    "research-summary": lambda: research_page.summary(research_lines()),
+    "research-setup": lambda: research_page.setup(research_lines()),
+    **{
+        study.name: lambda study=study: research_page.section(study, research_lines()[study.name])
+        for study in RESEARCH_STUDIES
+    },
 }
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def filled(text):
@@ -142,11 +161,14 @@ def filled(text):
 def main(arguments):
     if "--differences" in arguments:
         print(differences())
+    elif "--check" in arguments:
+        changed = [name for name in DOCUMENTS if filled(text := read(name)) != text]
+        if changed:
+            sys.exit(f"not generated from the results: {', '.join(changed)}")
     elif "--write" in arguments:
         cli.main(["bench", "all", "--tables-only", "--out", str(RESULTS)])
         for name in DOCUMENTS:
-            path = ROOT / name
-            path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+            (ROOT / name).write_text(filled(read(name)), encoding="utf-8")
     else:
         contents = [SECTIONS[name]() for name in arguments or SECTIONS]
         print("\n\n".join(content for content in contents if content))

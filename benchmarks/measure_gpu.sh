@@ -28,6 +28,7 @@ done
 # Tables, ablations and figures. --epochs-scale and --seeds are those of the committed results; without
 # them everything is run in full.
 bench labels table1 finetune --datasets har epilepsy income theorem kvasir-v1
+bench research
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
   --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0
 bench labels --datasets cifar10 --epochs-scale 0.05 --seeds 0 \

@@ -8,7 +8,8 @@ import pytest
 
 from aleator.benchmark import recipes
 from aleator.benchmark.cells import identity_fields
-from aleator.benchmark.studies import STUDIES, label_counts
+from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.study import label_counts
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "make_tables.py"
 BEGIN, END = "<!-- labels: benchmarks/make_tables.py -->", "<!-- end of labels -->"
@@ -87,4 +88,26 @@ def test_section_includes_methods_that_are_added_later(script, tmp_path, monkeyp
 
 def test_other_sections_are_kept(script):
     assert script.filled("no markers\n") == "no markers\n"
-    assert set(script.DOCUMENTS) == {"README.md", "benchmarks/README.md"}
+    assert set(script.DOCUMENTS) == {"README.md", "benchmarks/README.md", "docs/research.md"}
+
+
+def test_every_study_of_lfr_has_a_section_in_its_page(script):
+    text = script.read("docs/research.md")
+    for name in script.SECTIONS:
+        begin = f"<!-- {name}: benchmarks/make_tables.py -->"
+        assert text.count(begin) == name.startswith("research-")
+    # Without results no section has a table or a number.
+    empty = script.filled(text)
+    assert empty.count("*Not measured yet.*") == len(script.RESEARCH_STUDIES) + 2
+    assert not [line for line in empty.splitlines() if line.startswith("|")]
+
+
+def test_check_names_documents_that_are_not_generated(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "DOCUMENTS", ("a.md", "b.md"))
+    (tmp_path / "a.md").write_text(f"{BEGIN}\n{END}\n")
+    (tmp_path / "b.md").write_text("no markers\n")
+    script.main(["--check"])
+    (tmp_path / "a.md").write_text(f"{BEGIN}\ntyped by hand\n{END}\n")
+    with pytest.raises(SystemExit, match=r"not generated from the results: a\.md"):
+        script.main(["--check"])

@@ -3,7 +3,8 @@
 import pytest
 
 from aleator.benchmark.datasets import DATASETS
-from aleator.benchmark.studies import STUDIES, label_counts
+from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.study import label_counts
 from aleator.diversity import default_n_candidates
 
 

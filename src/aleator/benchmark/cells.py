@@ -17,7 +17,8 @@ from aleator.benchmark.recipes import CLASSIFIERS, Recipe
 from aleator.exceptions import InterruptedTrainingWarning
 
 Key = tuple[Any, ...]
-_KEY_FIELDS = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small")
+_KEY_FIELDS = ("dataset", "method", "config_hash", "seed", "protocol", "epochs_scale", "small",
+               "held_out")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Cell:
         Fraction of the recipe's epochs, for a quick test. Stored in every result line.
     small : bool, default=False
         Use a small synthetic data set instead of files. Stored in every result line.
+    held_out : bool, default=False
+        Train on four fifths of the training part and evaluate on the other fifth; the test part is
+        not used. Stored in every result line.
     """
 
     recipe: Recipe
@@ -43,6 +47,7 @@ class Cell:
     protocols: tuple[str, ...]
     epochs_scale: float = 1.0
     small: bool = False
+    held_out: bool = False
 
     def key(self, protocol: str) -> Key:
         """Identify the result line of this cell under one protocol.
@@ -61,7 +66,7 @@ class Cell:
         config_hash = protocols.config_hash(recipe, protocol)
         return (
             recipe.dataset, recipe.method, config_hash, self.seed, protocol, self.epochs_scale,
-            self.small,
+            self.small, self.held_out,
         )  # fmt: skip
 
     @property
@@ -91,7 +96,9 @@ def key_of(line: dict[str, Any]) -> Key:
     key : tuple
         Values of the identifying fields; None for a missing field.
     """
-    return tuple(line.get(name) for name in _KEY_FIELDS)
+    # Lines that are older than the field are results on the test part.
+    fields = {"held_out": False, **line}
+    return tuple(fields.get(name) for name in _KEY_FIELDS)
 
 
 def merged(cells: Iterable[Cell], done: set[Key]) -> list[Cell]:
@@ -179,7 +186,7 @@ def _evaluate(
 def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:
     """Return the fitted estimator as a case, and the fields that all its lines share."""
     recipe = cell.recipe.shortened(cell.epochs_scale)
-    split, checksum = loaded(recipe.dataset, data, cell.small)
+    split, checksum = loaded(recipe.dataset, data, cell.small, cell.held_out)
     # Samples without a label are only of use to methods that learn without labels.
     training = split.labeled if recipe.method in CLASSIFIERS else split
     if protocols.TIMED in cell.protocols:
@@ -202,7 +209,7 @@ def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, A
     }
     case = Case(
         recipe, estimator, split.labeled, cell.seed, device, cell.epochs_scale,
-        load=lambda name: loaded(name, data, cell.small)[0].labeled,
+        load=lambda name: loaded(name, data, cell.small, cell.held_out)[0].labeled,
     )  # fmt: skip
     return case, training_fields
 
@@ -231,7 +238,9 @@ def identity_fields(cell: Cell, protocol: str) -> dict[str, Any]:
 
 
 @cache
-def loaded(name: str, data: str | None, small: bool) -> tuple[datasets.Split, str]:
+def loaded(
+    name: str, data: str | None, small: bool, held_out: bool = False
+) -> tuple[datasets.Split, str]:
     """Load a data set once per process.
 
     Parameters
@@ -242,6 +251,8 @@ def loaded(name: str, data: str | None, small: bool) -> tuple[datasets.Split, st
         Folder of the data sets; None uses the environment variable ``ALEATOR_DATA``.
     small : bool
         Make a small synthetic data set instead.
+    held_out : bool, default=False
+        Split the training part again and leave the test part out.
 
     Returns
     -------
@@ -251,4 +262,7 @@ def loaded(name: str, data: str | None, small: bool) -> tuple[datasets.Split, st
         SHA-256 of the values.
     """
     split = datasets.small(name) if small else datasets.load(name, data)
+    if held_out:
+        groups = None if small else datasets.training_groups(name, datasets.data_folder(data))
+        split = datasets.hold_out(split, groups)
     return split, split.sha256

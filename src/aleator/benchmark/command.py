@@ -11,10 +11,17 @@ from aleator.benchmark import runner
 from aleator.benchmark.datasets import DATASETS, data_folder
 from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import METHODS
-from aleator.benchmark.studies import STUDIES, Study
+from aleator.benchmark.research_studies import RESEARCH_STUDIES
+from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.study import Study
 
 _NEIGHBORS = "neighbors"
 _RUNS_FILE = "runs.jsonl"
+# Names that stand for several benchmarks.
+_GROUPS = {
+    "research": [study.name for study in RESEARCH_STUDIES],
+    "all": [*STUDIES, _NEIGHBORS],
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     titles = {study.name: study.title for study in STUDIES.values()}
     titles[_NEIGHBORS] = "Nearest neighbors under pairs of random projectors"
+    titles["research"] = "All whose name begins with research; they do not use test sets"
     titles["all"] = "All of the above"
+    width = 2 + max(map(len, titles))
     parser.epilog = "benchmarks:\n" + "\n".join(
-        f"  {name:<17}{title}" for name, title in titles.items()
+        f"  {name:<{width}}{title}" for name, title in titles.items()
     )
     parser.add_argument(
         "names", nargs="+", choices=list(titles), metavar="NAME",
@@ -51,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--seeds", nargs="+", type=int, metavar="SEED",
-        help="random seeds (default, as in the paper: 0 to 4 for tabular data, 0 to 2 otherwise)",
+        help="random seeds (default: 0 to 4 for tabular data, as in the paper, and 0 to 2 for "
+        "other data and for research)",
     )  # fmt: skip
     parser.add_argument(
         "--data", metavar="FOLDER", help="folder of the data sets (default: $ALEATOR_DATA)"
@@ -95,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.epochs_scale <= 0:
         raise ValueError(f"--epochs-scale must be greater than 0, got {options.epochs_scale:g}")
-    names = [*STUDIES, _NEIGHBORS] if "all" in options.names else options.names
+    names = [name for given in options.names for name in _GROUPS.get(given, [given])]
     studies = [STUDIES[name] for name in dict.fromkeys(names) if name != _NEIGHBORS]
     out = Path(options.out)
     if options.tables_only:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from aleator.benchmark import plots
 from aleator.benchmark.label_tables import HIGHLIGHTED, by_data_set, is_rival
+from aleator.benchmark.panels import add_legend, panel_figure, set_log_ticks, statistics
 from aleator.benchmark.protocols import with_labels
 from aleator.benchmark.result_lines import Line, remarks, score
 
@@ -42,7 +38,6 @@ _STYLES = {
 }
 _RIVAL_COLOR = "#c4c4c4"
 _RIVALS = "other self-supervised methods"
-_COLUMNS = 3
 
 # Scores of every seed by number of labels.
 Curve = Mapping[int, Sequence[float]]
@@ -63,34 +58,15 @@ def draw(lines: Sequence[Line], *, title: str) -> Figure:
     figure : matplotlib.figure.Figure
         The figure.
     """
-    panels = by_data_set(lines)
-    n_columns = min(_COLUMNS, len(panels))
-    n_rows = math.ceil(len(panels) / n_columns)
-    figure = plots.empty_figure((3.6 * n_columns + 0.2, 2.9 * n_rows + 1.1), title)
-    figure.set_layout_engine("constrained", wspace=0.05, hspace=0.05)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False).flatten()
-    for axes, (name, part) in zip(grid, panels.items(), strict=False):
+    parts = by_data_set(lines)
+    figure, panels = panel_figure(
+        list(parts), title=title, x_axis="number of labels", y_axis="accuracy, %"
+    )
+    for axes, part in zip(panels, parts.values(), strict=True):
         _draw_curves(axes, _curves(part))
-        _set_ticks(axes, part)
-        axes.set_title(name, loc="left", fontsize="medium", fontweight="bold")
-    for axes in grid[len(panels) :]:
-        axes.set_axis_off()
-    for axes in grid[::n_columns]:
-        axes.set_ylabel("accuracy, %")
-    for axes in grid[max(0, len(panels) - n_columns) : len(panels)]:
-        axes.set_xlabel("number of labels")
-    entries = {
-        label: handle
-        for axes in grid[: len(panels)]
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+        set_log_ticks(axes, _ticks(part))
     order = [HIGHLIGHTED[method] for method in _STYLES] + [_RIVALS]
-    labels = sorted(entries, key=order.index)
-    figure.legend(
-        [entries[label] for label in labels], labels,
-        loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize="small",
-        handlelength=2.6, title=_note(lines), title_fontsize="x-small",
-    ).get_title().set_color("#666666")  # fmt: skip
+    add_legend(figure, panels, order, _note(lines))
     return figure
 
 
@@ -113,14 +89,14 @@ def _curves(lines: Sequence[Line]) -> dict[str, dict[int, list[float]]]:
 def _draw_curves(axes: Axes, curves: Mapping[str, Curve]) -> None:
     rivals = [method for method in curves if is_rival(method)]
     for number, method in enumerate(rivals):
-        counts, means, _ = _statistics(curves[method])
+        counts, means, _ = statistics(curves[method])
         label = _RIVALS if number == 0 else None
         axes.plot(counts, means, color=_RIVAL_COLOR, linewidth=1, label=label, zorder=2)
     # The most important ones are drawn last, on top of the others.
     for method, style in reversed(_STYLES.items()):
         if method not in curves:
             continue
-        counts, means, deviations = _statistics(curves[method])
+        counts, means, deviations = statistics(curves[method])
         axes.fill_between(
             counts, means - deviations, means + deviations,
             color=style.color, alpha=0.13, linewidth=0, zorder=3,
@@ -132,23 +108,9 @@ def _draw_curves(axes: Axes, curves: Mapping[str, Curve]) -> None:
         )  # fmt: skip
 
 
-def _set_ticks(axes: Axes, lines: Sequence[Line]) -> None:
-    ticks = {
-        int(line["metrics"]["labels"]): "all\n" if line["protocol"] == with_labels(None) else ""
-        for line in lines
-    }
-    axes.set_xscale("log")
-    axes.set_xticks(list(ticks), [f"{prefix}{count}" for count, prefix in ticks.items()])
-    axes.minorticks_off()
-    axes.tick_params(labelsize="small", color="#999999")
-    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color("#999999")
-
-
-def _statistics(curve: Curve) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Numbers of labels in ascending order, with means and standard deviations over seeds."""
-    counts = sorted(curve)
-    means = np.array([fmean(curve[count]) for count in counts])
-    return counts, means, np.array([plots.deviation(curve[count]) for count in counts])
+def _ticks(lines: Sequence[Line]) -> dict[int, str]:
+    ticks = {}
+    for line in lines:
+        count = int(line["metrics"]["labels"])
+        ticks[count] = f"all\n{count}" if line["protocol"] == with_labels(None) else f"{count}"
+    return ticks

@@ -7,7 +7,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from aleator.benchmark import label_figure, label_tables, paper, plots
+from aleator.benchmark import (
+    label_figure,
+    label_tables,
+    paper,
+    plots,
+    research_figures,
+    research_tables,
+)
 from aleator.benchmark.datasets import DATASETS
 from aleator.benchmark.protocols import (
     FINETUNED,
@@ -18,6 +25,7 @@ from aleator.benchmark.protocols import (
     target_of,
 )
 from aleator.benchmark.recipes import CLASSIFIERS, title_of
+from aleator.benchmark.research_studies import DIAGNOSIS, FEATURE_COUNTS
 from aleator.benchmark.result_lines import (
     Line,
     column_name,
@@ -27,10 +35,17 @@ from aleator.benchmark.result_lines import (
     short_name,
 )
 from aleator.benchmark.result_table import Table
-from aleator.benchmark.studies import LABELS, Study
+from aleator.benchmark.studies import LABELS
+from aleator.benchmark.study import Study
 
 # Suffix of the columns of the standardized protocol.
 _STANDARDIZED = ", standardized"
+# Figures with a panel per data set.
+_PANELS = {
+    LABELS: label_figure.draw,
+    FEATURE_COUNTS: research_figures.feature_counts,
+    DIAGNOSIS: research_figures.projectors,
+}
 
 
 def write(study: Study, lines: Sequence[Line], tables: Path, figures: Path) -> str:
@@ -81,6 +96,8 @@ def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
     """
     if study.name == LABELS:
         return label_tables.tables(lines)
+    if study.held_out:
+        return research_tables.tables(study, lines)
     ordered = in_table_order(lines)
     if study.vary and len(study.methods) > 1:
         ordered.sort(key=lambda line: list(DATASETS).index(line["dataset"]))
@@ -179,9 +196,9 @@ def _add_variant(table: Table, study: Study, line: Line) -> None:
 
 def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     """Yield one figure per data set, or one of all, with the name of its file."""
-    if lines and study.name == LABELS:
-        yield LABELS, label_figure.draw(lines, title=study.title)
-    if not lines or not (study.vary or TIMED in study.protocols):
+    if lines and study.name in _PANELS:
+        yield study.name, _PANELS[study.name](lines, title=study.title)
+    if not lines or study.held_out or not (study.vary or TIMED in study.protocols):
         return
     ordered = in_table_order(lines)
     for dataset in dict.fromkeys(line["dataset"] for line in ordered):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import stdev
 from typing import Any
 
@@ -17,6 +17,7 @@ from aleator.benchmark.timing import by_epoch, steady
 # The values are those that result files store, hence the British spelling of one of them.
 PAPER, STANDARDIZED = "paper", "standardised"
 FINETUNED, TIMED = "finetuned", "timed"
+PROJECTORS = "projectors"
 _TRANSFER = "transfer to "
 _LABELS, _ALL = " labels", "all"
 
@@ -253,12 +254,15 @@ def evaluate(protocol: str, case: Case) -> dict[str, float]:
     metrics : dict of str to float
         Fractions of one, or seconds per epoch for the protocol ``TIMED``. For a number of labels
         they are means over draws, with the numbers ``labels`` and ``draws``, and the standard
-        deviation of the accuracy over draws.
+        deviation of the accuracy over draws. For the protocol ``PROJECTORS`` they are those of all
+        labels for the outputs of the projectors, with what `projector_diagnostics` measures.
     """
     if protocol == TIMED:
         return {"seconds_per_epoch": steady(by_epoch(case.estimator.history_))}
     if protocol == FINETUNED:
         return _fine_tune(case)
+    if protocol == PROJECTORS:
+        return _evaluate_projectors(case)
     if uses_labels(protocol):
         return _evaluate_label_count(case, protocol.removesuffix(_LABELS))
     target = target_of(protocol)
@@ -322,6 +326,23 @@ def _evaluate_label_count(case: Case, count: str) -> dict[str, float]:
     accuracies = [result["accuracy"] for result in results]
     deviation = stdev(accuracies) if len(accuracies) > 1 else 0.0
     return {**means, "accuracy_std": deviation, "labels": n_labels, "draws": len(draws)}
+
+
+def _evaluate_projectors(case: Case) -> dict[str, float]:
+    """Probe the outputs of LFR's projectors as if they were the embedding, and measure them."""
+    from aleator.benchmark import projector_diagnostics
+
+    split = case.split
+    train, test = (
+        projector_diagnostics.projector_outputs(case.estimator, X)
+        for X in (split.X_train, split.X_test)
+    )
+    outputs = Split(train, split.y_train, test, split.y_test)
+    probed = _evaluate_label_count(replace(case, _embeddings={None: outputs}), _ALL)
+    measured = projector_diagnostics.measure(
+        (split.X_train, split.X_test), (train, test), len(case.estimator.projectors_)
+    )
+    return {**probed, **measured}
 
 
 def _flattened(split: Split) -> Split:

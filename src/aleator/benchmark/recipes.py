@@ -107,11 +107,21 @@ class Recipe:
         recipe : Recipe
             The copy.
 
+        Raises
+        ------
+        ValueError
+            If the estimator has no such parameter.
+
         Examples
         --------
         >>> read("income").varied("K = 2", n_projectors=2).variant
         'K = 2'
         """
+        if unknown := changes.keys() - self._constructor()().get_params():
+            raise ValueError(
+                f"variant {variant!r} of {self.method} on {self.dataset} changes "
+                f"{', '.join(sorted(unknown))}, which {METHODS[self.method]} does not have"
+            )
         return replace(self, variant=variant, parameters={**self.parameters, **changes})
 
     def shortened(self, scale: float) -> Recipe:

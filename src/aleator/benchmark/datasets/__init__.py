@@ -17,6 +17,7 @@ import numpy as np
 from aleator.benchmark.datasets import images, mimic3, physionet2012, tabular, timeseries
 from aleator.benchmark.datasets.cache import through_cache
 from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
+from aleator.benchmark.datasets.held_out import hold_out, training_groups
 from aleator.benchmark.datasets.split import UNLABELED, Split
 from aleator.benchmark.datasets.synthetic import SMALL_SAMPLES, generated, small
 
@@ -28,8 +29,10 @@ __all__ = [
     "data_folder",
     "domains",
     "generated",
+    "hold_out",
     "load",
     "small",
+    "training_groups",
 ]
 
 _READERS: dict[str, Callable[[Path], Split]] = {

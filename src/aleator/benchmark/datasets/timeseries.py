@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -40,20 +41,43 @@ def har(folder: Path) -> Split:
     return Split(*_har_part(path, "train"), *_har_part(path, "test"))
 
 
+def har_subjects(folder: Path) -> np.ndarray:
+    """Read the subjects of UCI HAR.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+
+    Returns
+    -------
+    subjects : ndarray of shape (n_samples,)
+        Number of the subject of every training sample.
+    """
+    path = DATASETS["har"].find(folder)
+    if path.suffix == ".npz":
+        with reading(path), np.load(path) as packed:
+            return packed["subject_train"].astype(np.int64)
+    with opened(path) as (_, read):
+        return _har_numbers(path, read, "train", "subject")[:, 0].astype(np.int64)
+
+
 def _har_part(path: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
+    with opened(path) as (_, read):
+        signals = [
+            _har_numbers(path, read, part, f"Inertial Signals/{signal}") for signal in _HAR_SIGNALS
+        ]
+        return np.stack(signals, axis=1), _har_numbers(path, read, part, "y")[:, 0].astype(np.int64)
+
+
+def _har_numbers(path: Path, read: Callable[[str], bytes], part: str, name: str) -> np.ndarray:
     import pandas as pd
 
     inside = "" if path.is_dir() else "UCI HAR Dataset/"
-
-    def numbers(name: str) -> np.ndarray:
-        name = f"{inside}{part}/{name}_{part}.txt"
-        text = read(name)
-        with reading(path / name):
-            return pd.read_csv(io.BytesIO(text), sep=r"\s+", header=None).to_numpy(np.float32)
-
-    with opened(path) as (_, read):
-        signals = [numbers(f"Inertial Signals/{signal}") for signal in _HAR_SIGNALS]
-        return np.stack(signals, axis=1), numbers("y")[:, 0].astype(np.int64)
+    name = f"{inside}{part}/{name}_{part}.txt"
+    text = read(name)
+    with reading(path / name):
+        return pd.read_csv(io.BytesIO(text), sep=r"\s+", header=None).to_numpy(np.float32)
 
 
 def epilepsy(folder: Path) -> Split:

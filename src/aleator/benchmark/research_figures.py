@@ -1,0 +1,119 @@
+"""Figures of the studies of LFR: one panel per data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from aleator.benchmark.label_tables import by_data_set
+from aleator.benchmark.panels import add_legend, panel_figure, set_log_ticks, statistics
+from aleator.benchmark.research_studies import LFR_DEFAULTS, LFR_ROW
+from aleator.benchmark.research_tables import MEASUREMENTS, labels_of
+from aleator.benchmark.result_lines import Line, remarks, score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colors of Okabe and Ito; families keep their color and marker in all panels.
+_FEATURES_COLOR, _LFR_COLOR = "#0072B2", "#D55E00"
+_DASHES = {"all": "-", "few": "--"}
+_COLORS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#8A6D3B", "#7F7F7F",
+           "#000000")  # fmt: skip
+_MARKERS = "osD^vPX*h"
+
+
+def feature_counts(lines: Sequence[Line], *, title: str) -> Figure:
+    """Draw the accuracy of random features against their number, and that of LFR.
+
+    Parameters
+    ----------
+    lines : sequence of dict
+        Result lines of the study of numbers of features.
+    title : str
+        Title of the figure.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+    """
+    parts = by_data_set(lines)
+    figure, panels = panel_figure(
+        list(parts), title=title, x_axis="number of features", y_axis="accuracy, %"
+    )
+    for axes, part in zip(panels, parts.values(), strict=True):
+        for labels in _DASHES:
+            chosen = [x for x in part if (labels_of(x) == "all") == (labels == "all")]
+            _draw_feature_counts(axes, chosen, labels)
+        counts = sorted({int(x["variant"]) for x in part if x["variant"].isdigit()})
+        set_log_ticks(axes, {count: str(count) for count in counts})
+    names = [f"{name}, {labels} labels" for name in ("RandomFeatures", "LFR") for labels in _DASHES]
+    add_legend(figure, panels, names, _note(lines))
+    return figure
+
+
+def _draw_feature_counts(axes: Axes, lines: Sequence[Line], labels: str) -> None:
+    curve: dict[int, list[float]] = {}
+    for line in lines:
+        if line["variant"].isdigit():
+            curve.setdefault(int(line["variant"]), []).append(score(line))
+    positions, means, deviations = statistics(curve)
+    axes.fill_between(
+        positions, means - deviations, means + deviations,
+        color=_FEATURES_COLOR, alpha=0.13, linewidth=0,
+    )  # fmt: skip
+    axes.plot(
+        positions, means, color=_FEATURES_COLOR, linestyle=_DASHES[labels], marker="s",
+        markersize=4, label=f"RandomFeatures, {labels} labels",
+    )  # fmt: skip
+    if trained := [score(line) for line in lines if line["variant"] == LFR_ROW]:
+        axes.plot(
+            [LFR_DEFAULTS["embedding_dim"]], [fmean(trained)], color=_LFR_COLOR, marker="o",
+            linestyle="none", markersize=8, label=f"LFR, {labels} labels",
+            markerfacecolor=_LFR_COLOR if labels == "all" else "white",
+        )  # fmt: skip
+
+
+def projectors(lines: Sequence[Line], *, title: str) -> Figure:
+    """Draw the accuracy of the outputs of projectors against how linear they are.
+
+    Parameters
+    ----------
+    lines : sequence of dict
+        Result lines of the study of projectors.
+    title : str
+        Title of the figure.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+    """
+    parts = by_data_set(lines)
+    figure, panels = panel_figure(
+        list(parts), title=title, x_axis="variance that raw values predict linearly, %",
+        y_axis="accuracy of the outputs, %",
+    )  # fmt: skip
+    families = list(dict.fromkeys(line["variant"] for line in lines))
+    for axes, part in zip(panels, parts.values(), strict=True):
+        for number, family in enumerate(families):
+            points = [_point(line) for line in part if line["variant"] == family]
+            if points:
+                axes.plot(
+                    *map(fmean, zip(*points, strict=True)), linestyle="none", markersize=7,
+                    color=_COLORS[number % len(_COLORS)], marker=_MARKERS[number % len(_MARKERS)],
+                    label=family,
+                )  # fmt: skip
+    add_legend(figure, panels, families, _note(lines))
+    return figure
+
+
+def _point(line: Line) -> tuple[float, float]:
+    (x, x_factor), (y, y_factor) = MEASUREMENTS["linear, %"], MEASUREMENTS["accuracy"]
+    return x_factor * line["metrics"][x], y_factor * line["metrics"][y]
+
+
+def _note(lines: Sequence[Line]) -> str:
+    return ". ".join(["Held-out parts of training sets, means over seeds", *remarks(lines)])

@@ -1,0 +1,255 @@
+"""Studies of LFR itself: one setting is varied at a time, and the test set is not used.
+
+Every study varies one thing around LFR's defaults. The variant that is the default has the recipe
+of the defaults, unchanged, so that all studies share its runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from aleator.benchmark import recipes
+from aleator.benchmark.datasets import DATASETS
+from aleator.benchmark.protocols import PROJECTORS
+from aleator.benchmark.recipes import Recipe
+from aleator.benchmark.study import Study, Vary, label_counts
+
+if TYPE_CHECKING:
+    from aleator.modalities import Modality
+
+# What the defaults of LFR stand for; a test compares them with the estimator. The loss and the
+# number of epochs depend on the data.
+LFR_DEFAULTS: dict[str, Any] = {
+    "n_projectors": 16,
+    "target_dim": 256,
+    "target_scaling": "standardize",
+    "training": "joint",
+    "embedding_dim": 512,
+}
+DIAGNOSIS, FEATURE_COUNTS = "research-diagnosis", "research-feature-counts"
+LFR, FEATURES = "lfr-default", "random-features"
+UNTRAINED, RAW_VALUES = "random-default", "logreg"
+FAMILY_AXIS = "family"
+LFR_ROW = f"LFR, {LFR_DEFAULTS['embedding_dim']} dimensions"
+
+_DATASETS = ("har", "epilepsy", "kvasir-v1", "theorem", "income")
+_SEEDS = (0, 1, 2)
+_FEW_LABELS = {"kvasir-v1": 400, "theorem": 1000}
+_N_FEATURES = 4096
+# The paper trains on images for 400 epochs, which takes minutes for each run.
+_MOST_EPOCHS = 200
+
+
+def few_labels(dataset: str, small: bool = False) -> list[int]:
+    """List the one number of labels below all of the studies.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    small : bool, default=False
+        Whether it is replaced by a small synthetic one.
+
+    Returns
+    -------
+    counts : list of int
+        A single number.
+
+    Examples
+    --------
+    >>> few_labels("har"), few_labels("theorem"), few_labels("har", small=True)
+    ([200], [1000], [30])
+    """
+    return label_counts(dataset, small=True)[:1] if small else [_FEW_LABELS.get(dataset, 200)]
+
+
+def default_epochs(dataset: str) -> int:
+    """Return the number of epochs that LFR takes by default on four fifths of a training set.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+
+    Returns
+    -------
+    epochs : int
+        20, or as many as have 1000 steps.
+
+    Examples
+    --------
+    >>> default_epochs("har"), default_epochs("income")
+    (20, 10)
+    """
+    steps_per_epoch = math.ceil(0.8 * DATASETS[dataset].train / 256)
+    return min(20, 1000 // steps_per_epoch)
+
+
+def modality_of(dataset: str) -> Modality:
+    """Return the kind of data of a data set.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+
+    Returns
+    -------
+    modality : Modality
+        The modality that estimators infer.
+
+    Examples
+    --------
+    >>> modality_of("har").name
+    'series'
+    """
+    from aleator.modalities import infer_modality  # here, because it imports torch
+
+    return infer_modality("auto", (1, *DATASETS[dataset].shape))
+
+
+def _default_loss(dataset: str) -> str:
+    return modality_of(dataset).loss
+
+
+def _around(axis: str, values: Iterable[Any], default: Callable[[str], Any] | None = None) -> Vary:
+    """Set one parameter to each of some values, one of which may be the default."""
+
+    def vary(recipe: Recipe) -> list[Recipe]:
+        known = default(recipe.dataset) if default else LFR_DEFAULTS[axis]
+        return [
+            recipe.varied(str(value).lower(), **({} if value == known else {axis: value}))
+            for value in values
+        ]
+
+    return vary
+
+
+def _drawn_families(dataset: str) -> dict[str, dict[str, Any]]:
+    """Map the families that are drawn from data, and the default mix, to changes of a recipe."""
+    from aleator.modalities.choices import is_drawn_from_data
+
+    modality = modality_of(dataset)
+    drawn = [name for name in modality.projectors if is_drawn_from_data(modality, name)]
+    default: dict[str, dict[str, Any]] = {" + ".join(modality.random_features): {}}
+    return default | {
+        name: {"projector": name} for name in drawn if (name,) != tuple(modality.random_features)
+    }
+
+
+def _families(recipe: Recipe) -> list[Recipe]:
+    """Vary the projectors; networks differ from the others in nothing but their kind."""
+    network = recipes.read(recipe.dataset, "lfr").parameters["projector"]
+    same_otherwise = {
+        "projector": network,
+        "n_candidates": LFR_DEFAULTS["n_projectors"],
+        "target_dim": LFR_DEFAULTS["target_dim"],
+        "target_scaling": LFR_DEFAULTS["target_scaling"],
+        "loss": _default_loss(recipe.dataset),
+    }
+    families = {**_drawn_families(recipe.dataset), f"networks ({network})": same_otherwise}
+    if network != "mlp":  # the initialization is one of convolutions
+        beta = {"projector_init": "beta", "weight_dropout": 0.4}
+        families[f"networks ({network}), beta"] = {**same_otherwise, **beta}
+    return [recipe.varied(name, **changes) for name, changes in families.items()]
+
+
+def _feature_families(recipe: Recipe) -> list[Recipe]:
+    return [
+        recipe.varied(name, **{**changes, "n_features": _N_FEATURES})
+        for name, changes in _drawn_families(recipe.dataset).items()
+    ]
+
+
+def _feature_counts(recipe: Recipe) -> list[Recipe]:
+    if recipe.method == LFR:
+        return [recipe.varied(LFR_ROW)]
+    counts = [recipe.varied(str(n), n_features=n) for n in (512, 1024, 2048, 4096, 8192)]
+    components = LFR_DEFAULTS["embedding_dim"]
+    reduced = recipe.varied(
+        f"{_N_FEATURES}, {components} principal components",
+        n_features=_N_FEATURES, n_components=components,
+    )  # fmt: skip
+    return [*counts, reduced]
+
+
+def _encoders(recipe: Recipe) -> list[Recipe]:
+    """Vary the encoder, trained and untrained; the last row is the whole recipe of the paper."""
+    untrained = {
+        RAW_VALUES: "raw values",
+        "random": "the paper's encoder, untrained",
+        UNTRAINED: "the default encoder, untrained",
+        "lfr": "the paper's encoder and projectors, the paper's recipe",
+    }
+    if recipe.method != LFR:
+        return [recipe.varied(untrained[recipe.method])]
+    paper = recipes.read(recipe.dataset, "lfr").parameters
+    network = {n: paper[n] for n in ("encoder", "embedding_dim", "precision") if n in paper}
+    return [
+        recipe.varied("the paper's encoder, default projectors",
+                      **network, epochs=min(paper["epochs"], _MOST_EPOCHS)),
+        recipe.varied("the default encoder, default projectors"),
+    ]  # fmt: skip
+
+
+def _budgets(recipe: Recipe) -> list[Recipe]:
+    if recipe.method == UNTRAINED:
+        return [recipe.varied("0")]
+    default = default_epochs(recipe.dataset)
+    return _around("epochs", sorted({5, 20, 80, default}), lambda _: default)(recipe)
+
+
+def _study(name: str, title: str, axis: str, vary: Vary, methods: Sequence[str] = (LFR,)) -> Study:
+    return Study(
+        name, title, _DATASETS, (), tuple(methods), vary, axis,
+        labels=few_labels, seeds=_SEEDS, held_out=True,
+    )  # fmt: skip
+
+
+# In the order of importance: what is run first, and read first.
+RESEARCH_STUDIES = (
+    _study("research-families", "Projectors that LFR predicts", FAMILY_AXIS, _families),
+    Study(
+        DIAGNOSIS, "What the outputs of projectors contain", _DATASETS, (PROJECTORS,), (LFR,),
+        _families, FAMILY_AXIS, seeds=_SEEDS, held_out=True,
+    ),
+    _study(
+        "research-encoder", "Encoder", "encoder and projectors", _encoders,
+        (RAW_VALUES, "random", UNTRAINED, "lfr", LFR),
+    ),
+    _study(
+        "research-feature-families", "Random features without training, by family", FAMILY_AXIS,
+        _feature_families, (FEATURES,),
+    ),
+    _study(
+        FEATURE_COUNTS, "Random features without training, by their number",
+        "number of features", _feature_counts, (FEATURES, LFR),
+    ),
+    _study("research-budget", "Length of the training", "epochs", _budgets, (UNTRAINED, LFR)),
+    _study(
+        "research-loss", "Loss of LFR", "loss",
+        _around("loss", ("bbt", "mse", "cosine", "infonce"), _default_loss),
+    ),
+    _study(
+        "research-width", "Width of the embedding", "dimensions",
+        _around("embedding_dim", (64, 128, 256, 512, 1024)),
+    ),
+    _study(
+        "research-projectors", "Number of projectors", "projectors",
+        _around("n_projectors", (4, 16, 64)),
+    ),
+    _study(
+        "research-target-dim", "Width of a projector", "outputs",
+        _around("target_dim", (64, 256, 1024)),
+    ),
+    _study(
+        "research-scaling", "Scaling of the targets", "scaling",
+        _around("target_scaling", (None, "standardize", "whiten")),
+    ),
+    _study(
+        "research-training", "Joint or alternating training", "training",
+        _around("training", ("joint", "alternating")),
+    ),
+)  # fmt: skip
