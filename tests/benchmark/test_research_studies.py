@@ -13,8 +13,8 @@ from aleator.benchmark.research_studies import (
     LFR_DEFAULTS,
     RESEARCH_STUDIES,
     default_epochs,
+    default_width,
     few_labels,
-    modality_of,
 )
 from aleator.benchmark.studies import STUDIES
 from aleator.training.plan import Duration
@@ -30,7 +30,7 @@ def variants(study, dataset):
 def test_default_variants_are_what_lfr_does_by_default(dataset):
     """All settings that a study replaces by the recipe of the defaults, written out."""
     X = datasets.small(dataset, 24).X_train
-    explicit = {**LFR_DEFAULTS, "loss": modality_of(dataset).loss, "epochs": 20}
+    explicit = {**LFR_DEFAULTS, "embedding_dim": default_width(dataset), "epochs": 20}
     default, same = (
         LFR(**parameters, device="cpu", random_state=0).fit(X) for parameters in ({}, explicit)
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aleator.benchmark.label_tables import by_data_set
 from aleator.benchmark.panels import add_legend, panel_figure, set_log_ticks, statistics
-from aleator.benchmark.research_studies import LFR_DEFAULTS, LFR_ROW
+from aleator.benchmark.research_studies import LFR_ROW, default_width
 from aleator.benchmark.research_tables import MEASUREMENTS, labels_of
 from aleator.benchmark.result_lines import Line, remarks, score
 
@@ -70,7 +70,7 @@ def _draw_feature_counts(axes: Axes, lines: Sequence[Line], labels: str) -> None
     )  # fmt: skip
     if trained := [score(line) for line in lines if line["variant"] == LFR_ROW]:
         axes.plot(
-            [LFR_DEFAULTS["embedding_dim"]], [fmean(trained)], color=_LFR_COLOR, marker="o",
+            [default_width(lines[0]["dataset"])], [fmean(trained)], color=_LFR_COLOR, marker="o",
             linestyle="none", markersize=8, label=f"LFR, {labels} labels",
             markerfacecolor=_LFR_COLOR if labels == "all" else "white",
         )  # fmt: skip

@@ -19,20 +19,20 @@ from aleator.benchmark.study import Study, Vary, label_counts
 if TYPE_CHECKING:
     from aleator.modalities import Modality
 
-# What the defaults of LFR stand for; a test compares them with the estimator. The loss and the
-# number of epochs depend on the data.
+# What the defaults of LFR stand for; a test compares them with the estimator. The width of the
+# embedding and the number of epochs depend on the data.
 LFR_DEFAULTS: dict[str, Any] = {
     "n_projectors": 16,
     "target_dim": 256,
     "target_scaling": "standardize",
     "training": "joint",
-    "embedding_dim": 512,
+    "loss": "mse",
 }
 DIAGNOSIS, FEATURE_COUNTS = "research-diagnosis", "research-feature-counts"
 LFR, FEATURES = "lfr-default", "random-features"
 UNTRAINED, RAW_VALUES = "random-default", "logreg"
 FAMILY_AXIS = "family"
-LFR_ROW = f"LFR, {LFR_DEFAULTS['embedding_dim']} dimensions"
+LFR_ROW = "LFR"
 
 _DATASETS = ("har", "epilepsy", "kvasir-v1", "theorem", "income")
 _SEEDS = (0, 1, 2)
@@ -110,8 +110,25 @@ def modality_of(dataset: str) -> Modality:
     return infer_modality("auto", (1, *DATASETS[dataset].shape))
 
 
-def _default_loss(dataset: str) -> str:
-    return modality_of(dataset).loss
+def default_width(dataset: str) -> int:
+    """Return the width of the embedding that LFR learns by default.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+
+    Returns
+    -------
+    width : int
+        Number of dimensions.
+
+    Examples
+    --------
+    >>> default_width("har"), default_width("kvasir-v1")
+    (512, 2048)
+    """
+    return modality_of(dataset).encoder_dim
 
 
 def _around(axis: str, values: Iterable[Any], default: Callable[[str], Any] | None = None) -> Vary:
@@ -147,7 +164,7 @@ def _families(recipe: Recipe) -> list[Recipe]:
         "n_candidates": LFR_DEFAULTS["n_projectors"],
         "target_dim": LFR_DEFAULTS["target_dim"],
         "target_scaling": LFR_DEFAULTS["target_scaling"],
-        "loss": _default_loss(recipe.dataset),
+        "loss": LFR_DEFAULTS["loss"],
     }
     families = {**_drawn_families(recipe.dataset), f"networks ({network})": same_otherwise}
     if network != "mlp":  # the initialization is one of convolutions
@@ -167,10 +184,9 @@ def _feature_counts(recipe: Recipe) -> list[Recipe]:
     if recipe.method == LFR:
         return [recipe.varied(LFR_ROW)]
     counts = [recipe.varied(str(n), n_features=n) for n in (512, 1024, 2048, 4096, 8192)]
-    components = LFR_DEFAULTS["embedding_dim"]
     reduced = recipe.varied(
-        f"{_N_FEATURES}, {components} principal components",
-        n_features=_N_FEATURES, n_components=components,
+        "principal components", n_features=modality_of(recipe.dataset).encoder_features,
+        n_components=default_width(recipe.dataset),
     )  # fmt: skip
     return [*counts, reduced]
 
@@ -196,9 +212,9 @@ def _encoders(recipe: Recipe) -> list[Recipe]:
 
 def _budgets(recipe: Recipe) -> list[Recipe]:
     if recipe.method == UNTRAINED:
-        return [recipe.varied("0")]
+        return [recipe.varied("random weights")]
     default = default_epochs(recipe.dataset)
-    return _around("epochs", sorted({5, 20, 80, default}), lambda _: default)(recipe)
+    return _around("epochs", sorted({0, 5, 20, 80, default}), lambda _: default)(recipe)
 
 
 def _study(name: str, title: str, axis: str, vary: Vary, methods: Sequence[str] = (LFR,)) -> Study:
@@ -230,11 +246,11 @@ RESEARCH_STUDIES = (
     _study("research-budget", "Length of the training", "epochs", _budgets, (UNTRAINED, LFR)),
     _study(
         "research-loss", "Loss of LFR", "loss",
-        _around("loss", ("bbt", "mse", "cosine", "infonce"), _default_loss),
+        _around("loss", ("bbt", "mse", "cosine", "infonce")),
     ),
     _study(
         "research-width", "Width of the embedding", "dimensions",
-        _around("embedding_dim", (64, 128, 256, 512, 1024)),
+        _around("embedding_dim", (64, 128, 256, 512, 1024, 2048), default_width),
     ),
     _study(
         "research-projectors", "Number of projectors", "projectors",

@@ -8,15 +8,16 @@ again when a saved model is loaded.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from aleator.modalities import Modality
 from aleator.modalities.choices import (
+    Sample,
     build_decoder,
     build_encoder,
     build_predictor,
@@ -49,7 +50,7 @@ class NetworkContext:
     input_shape: tuple[int, ...]
     attributes: Mapping[str, Any]
     counts: Mapping[str, int | None]
-    sample: Callable[[], Tensor] | None = None
+    sample: Sample | None = None
 
 
 class NetworkSpec:

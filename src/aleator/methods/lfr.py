@@ -335,9 +335,7 @@ class LFR(TrainedLearner):
             targets = torch.stack(list(outputs), 1)
             targets = targets if scaling is None else scaling(targets)
             with seeded(context.seeds.encoder):
-                start_at_solution(
-                    encoder, [] if self.predictors else predictors, sample, targets
-                )
+                start_at_solution(encoder, [] if self.predictors else predictors, sample, targets)
         return None if scaling is None else scaling.cpu()
 
     def _check_epochs(self) -> None:

@@ -31,18 +31,18 @@ def outputs_on_sample(projectors: Sequence[nn.Module], sample: Tensor) -> Iterat
 def start_at_solution(
     encoder: FeatureEncoder, predictors: Sequence[nn.Module], sample: Tensor, targets: Tensor
 ) -> None:
-    """Solve for the linear part of the encoder, and for predictors that are linear.
+    """Solve for the linear part of the encoder, and for the predictors if they are linear layers.
 
-    `targets`, of shape (n, k, d), are those of the sample.
+    `targets`, of shape (n, k, d), are those of the sample. There are k predictors or none.
     """
     embedding = encoder.fit_linear(sample, targets.flatten(1))
-    linear = [k for k, predictor in enumerate(predictors) if isinstance(predictor, nn.Linear)]
-    if not linear:
+    linear = [predictor for predictor in predictors if isinstance(predictor, nn.Linear)]
+    if not linear or len(linear) < len(predictors):
         return
-    weight, bias = ridge_regression(embedding, targets[:, linear].flatten(1), _PENALTY)
-    weights, biases = (part.unflatten(-1, (len(linear), -1)).cpu() for part in (weight, bias))
+    weight, bias = ridge_regression(embedding, targets.flatten(1), _PENALTY)
+    weights, biases = (part.unflatten(-1, targets.shape[1:]).cpu() for part in (weight, bias))
     with torch.no_grad():
-        for position, k in enumerate(linear):
-            predictors[k].weight.copy_(weights[:, position].T)
-            if predictors[k].bias is not None:
-                predictors[k].bias.copy_(biases[position])
+        for k, predictor in enumerate(linear):
+            predictor.weight.copy_(weights[:, k].T)
+            if isinstance(predictor.bias, Tensor):
+                predictor.bias.copy_(biases[k])

@@ -11,9 +11,7 @@ _TINY = 1e-12
 
 
 @torch.no_grad()
-def reduced_rank_regression(
-    features: Tensor, targets: Tensor, rank: int, penalty: float
-) -> Tensor:
+def reduced_rank_regression(features: Tensor, targets: Tensor, rank: int, penalty: float) -> Tensor:
     """Find the linear embedding of features from which linear maps predict targets best.
 
     The problem is that of LFR with a linear encoder, linear predictors and the squared error. Its

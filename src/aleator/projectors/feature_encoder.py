@@ -202,9 +202,8 @@ class FeatureTrunk(nn.Module):
     @torch.no_grad()
     def start_at_zero(self) -> None:
         """Set the last layer of the network to zero."""
-        last = self.network[-1]
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
+        for weight in self.network[-1].parameters():
+            nn.init.zeros_(weight)
 
     def forward(self, x: Tensor) -> Tensor:
         """Embed components.
