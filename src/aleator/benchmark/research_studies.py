@@ -76,15 +76,15 @@ def default_epochs(dataset: str) -> int:
     Returns
     -------
     epochs : int
-        20, or as many as have 1000 steps.
+        20, or as many as have 500 steps.
 
     Examples
     --------
     >>> default_epochs("har"), default_epochs("income")
-    (20, 10)
+    (20, 5)
     """
     steps_per_epoch = math.ceil(0.8 * DATASETS[dataset].train / 256)
-    return min(20, 1000 // steps_per_epoch)
+    return min(20, 500 // steps_per_epoch)
 
 
 def modality_of(dataset: str) -> Modality:

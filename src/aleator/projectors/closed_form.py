@@ -16,8 +16,7 @@ def reduced_rank_regression(features: Tensor, targets: Tensor, rank: int, penalt
 
     The problem is that of LFR with a linear encoder, linear predictors and the squared error. Its
     solution is a ridge regression of the targets on the features, followed by the principal
-    components of the predictions (Izenman 1975; Mukherjee and Zhu 2011). The regression is solved
-    between samples, of which there are fewer than features.
+    components of the predictions (Izenman 1975; Mukherjee and Zhu 2011).
 
     Parameters
     ----------
@@ -43,10 +42,15 @@ def reduced_rank_regression(features: Tensor, targets: Tensor, rank: int, penalt
     >>> (found.abs() / found.abs().max()).round().flatten().tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    similarity = features @ features.T
-    dual = _ridge(similarity, targets, penalty)
-    directions = principal_components(similarity @ dual, rank)
-    return features.T @ (dual @ directions)
+    n_samples, n_features = features.shape
+    absolute = penalty * features.square().sum(1).mean() + _TINY
+    if n_samples < n_features:  # the same solution, from a smaller system
+        dual = _ridge(features @ features.T, targets, absolute)
+        # What is predicted are the targets without the residuals, which the penalty leaves.
+        directions = principal_components(targets - absolute * dual, rank)
+        return features.T @ (dual @ directions)
+    weight = _ridge(features.T @ features, features.T @ targets, absolute)
+    return weight @ principal_components(features @ weight, rank)
 
 
 @torch.no_grad()
@@ -79,13 +83,12 @@ def ridge_regression(inputs: Tensor, targets: Tensor, penalty: float) -> tuple[T
     mean, middle = inputs.mean(0), targets.mean(0)
     centered = inputs - mean
     covariance = centered.T @ centered
-    weight = _ridge(covariance, centered.T @ (targets - middle), penalty)
+    absolute = penalty * covariance.diagonal().mean() + _TINY
+    weight = _ridge(covariance, centered.T @ (targets - middle), absolute)
     return weight, middle - mean @ weight
 
 
-def _ridge(matrix: Tensor, right: Tensor, penalty: float) -> Tensor:
-    """Solve a positive semidefinite system whose diagonal is raised by a share of its mean."""
-    raised = matrix + (penalty * matrix.diagonal().mean() + _TINY) * torch.eye(
-        len(matrix), device=matrix.device
-    )
-    return torch.cholesky_solve(right, torch.linalg.cholesky(raised))
+def _ridge(matrix: Tensor, right: Tensor, penalty: Tensor) -> Tensor:
+    """Solve a positive semidefinite system; its diagonal is raised by a penalty, in place."""
+    matrix.diagonal().add_(penalty)
+    return torch.cholesky_solve(right, torch.linalg.cholesky(matrix))
