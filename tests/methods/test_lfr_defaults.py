@@ -45,8 +45,8 @@ def test_networks(data, width, kinds, request):
     [
         (40, 20, 20),  # one step per pass
         (3000, 20, 240),  # twenty passes of twelve steps
-        (30_000, 8, 944),  # at most 1000 steps, in whole passes
-        (1_000_000, None, 1000),  # less than a pass
+        (30_000, 4, 472),  # at most 500 steps, in whole passes
+        (1_000_000, None, 500),  # less than a pass
     ],
 )
 def test_the_length_of_the_training(n_samples, epochs, steps):

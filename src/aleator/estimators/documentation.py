@@ -14,7 +14,7 @@ embedding_dim : int or None, default=?
     2048 for images.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
-    (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 8192 samples of the
+    (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
     training data. Names are "random-features" (random features of the data, followed by a small
     network, which is trained), "auto" (the paper's network) and "mlp"; for series "cnn",
     "cnn-pooled" (width independent of the length; "auto" for long series) and "tcn"; for images

@@ -21,7 +21,7 @@ from aleator.training.sampler import Sampler
 
 # Samples from which projectors are drawn: as many as have about this many values together.
 _SAMPLE_VALUES = 1 << 26
-_FEWEST_SAMPLES, _MOST_SAMPLES = 512, 8192
+_FEWEST_SAMPLES, _MOST_SAMPLES = 512, 4096
 _ROWS_PER_PIECE = 256
 
 
@@ -101,7 +101,7 @@ class FitContext:
         Returns
         -------
         Tensor of shape (n_drawn, ...)
-            At most 8192 samples, the same at every call.
+            At most 4096 samples, the same at every call.
         """
         return self._sample_on_device if on_device else self._sample
 

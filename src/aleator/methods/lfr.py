@@ -121,7 +121,7 @@ class LFR(TrainedLearner):
         "random-features" stands for those of them that did best. Networks: "auto" (of the kind of
         the encoder), "mlp", "cnn" and so on; names for images are "cnn" and "cnn6". A module is
         copied, and its weights are drawn anew for every candidate. A factory is called with
-        (input_shape, output_dim) and, if it has a parameter `sample`, with up to 8192 samples of
+        (input_shape, output_dim) and, if it has a parameter `sample`, with up to 4096 samples of
         the training data.
     projectors : sequence of torch.nn.Module or None, default=?
         Modules to use as projectors, copied as they are. All are used, unless `n_candidates` is

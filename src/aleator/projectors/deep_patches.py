@@ -19,7 +19,7 @@ from aleator.projectors.patches import pool_signs, reduced, reduction
 
 _FIRST_SIDE, _SECOND_SIDE = 5, 3
 # Filters of the first layer: one for so many features, within limits.
-_FEATURES_PER_FILTER, _FEWEST_FILTERS, _MOST_FILTERS = 16, 16, 96
+_FEATURES_PER_FILTER, _FEWEST_FILTERS, _MOST_FILTERS = 16, 48, 96
 _POOL = 2
 # Images from which the layers are drawn.
 _IMAGES = 512

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from aleator.projectors.drawn import log_uniform
+from aleator.projectors.drawn import GPU_VALUES, log_uniform
 
 # Values of responses that are computed at once on a CPU: they must fit in its cache.
 _CACHED = 1 << 18
@@ -118,7 +118,7 @@ def differences(x: Tensor) -> Tensor:
 def pieces(
     n_samples: int, n_filters: int, n_steps: int, device: torch.device
 ) -> list[tuple[int, int]]:
-    """Ranges of samples whose responses fit in the cache of a CPU; all samples on a GPU.
+    """Ranges of samples whose responses fit in the cache of a CPU, or in the memory of a GPU.
 
     Parameters
     ----------
@@ -141,7 +141,8 @@ def pieces(
     >>> pieces(3, 1 << 10, 1 << 7, torch.device("cpu"))
     [(0, 2), (2, 3)]
     """
-    size = max(1, _CACHED // max(1, n_filters * n_steps)) if device.type == "cpu" else n_samples
+    at_once = _CACHED if device.type == "cpu" else GPU_VALUES
+    size = max(1, at_once // max(1, n_filters * n_steps))
     return [(start, min(start + size, n_samples)) for start in range(0, n_samples, size)]
 
 

@@ -8,6 +8,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+# Values of responses that are computed at once on a GPU: half a gigabyte.
+GPU_VALUES = 1 << 27
 # Features that vary less than this share of the typical feature are constant in practice.
 _LEAST_SPREAD = 1e-2
 # A spread below this share of the mean is that of a constant, and due to rounding.

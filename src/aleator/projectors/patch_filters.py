@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from aleator.projectors.drawn import DrawnModule, random_rows
+from aleator.projectors.drawn import GPU_VALUES, DrawnModule, random_rows
 
 # Patches from which the whitening is estimated, and about how many values they may have.
 _PATCHES = 1 << 16
@@ -167,7 +167,7 @@ def draw_patches(images: Tensor, count: int, side: int, generator: torch.Generat
 
 
 def in_pieces(function: Callable[[Tensor], Tensor], images: Tensor, n_maps: int) -> Tensor:
-    """Apply a function to a few images at a time on a CPU, and to all at once on a GPU.
+    """Apply a function to as many images at a time as suit the device.
 
     Parameters
     ----------
@@ -188,9 +188,8 @@ def in_pieces(function: Callable[[Tensor], Tensor], images: Tensor, n_maps: int)
     >>> in_pieces(lambda x: x.mean((1, 2, 3)), torch.ones(3, 1, 8, 8), n_maps=1 << 15).tolist()
     [1.0, 1.0, 1.0]
     """
-    if images.device.type != "cpu":
-        return function(images)
-    size = max(1, _VALUES_PER_PIECE // (n_maps * images.shape[2] * images.shape[3]))
+    at_once = _VALUES_PER_PIECE if images.device.type == "cpu" else GPU_VALUES
+    size = max(1, at_once // (n_maps * images.shape[2] * images.shape[3]))
     return torch.cat([function(part) for part in images.split(size)])
 
 
