@@ -37,8 +37,10 @@ class Modality:
     random_features : sequence of str, default=()
         Projectors behind the name "random-features", which are drawn from samples. If there are
         any, there is also an encoder of that name; else the name stands for "auto".
-    encoder_features, encoder_dim : int, default=4096, 512
-        Number of random features of that encoder, and usual width of its embedding.
+    encoder_features : int, default=4096
+        Number of random features of that encoder.
+    encoder_dim : int, default=512
+        Usual width of its embedding.
     decoders : mapping of str to callable, default={}
         Factories ``(embedding_dim, output_shape) -> module``, under the names of the encoders that
         they reverse.
