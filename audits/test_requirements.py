@@ -12,6 +12,13 @@ from audits.committed import lines
 ACCURACY = {"income": 0.849, "theorem": 0.510, "har": 0.925, "epilepsy": 0.977}
 SECONDS = {"income": 10, "theorem": 4, "har": 40, "epilepsy": 65, "kvasir": 120}
 CPU_RATIO = {"income": 2.0, "har": 1.8}
+# Most seconds and gigabytes of a fit of LFR with its defaults on two CPU cores.
+DEFAULTS = {
+    "default-small": (15, 1),
+    "default-har": (180, 2),
+    "default-income": (60, 2),
+    "default-kvasir-v1": (600, 3),
+}
 
 # Methods whose encoder pass takes more than three times that of LFR, and the reason.
 SLOWER = {
@@ -78,6 +85,30 @@ def test_training_time_on_a_gpu(name):
         assert row["seconds_total"] <= SECONDS[name]
 
 
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_time_and_memory_of_the_defaults_on_a_cpu(name):
+    seconds, gigabytes = DEFAULTS[name]
+    rows = [
+        row
+        for row in lines("speed.jsonl")
+        if (row["recipe"], row["method"], row["device"]) == (name, "lfr-default", "cpu")
+    ]
+    assert rows
+    for row in rows:
+        assert row["threads"] == 2
+        assert row["seconds_total"] <= seconds
+        assert row["peak_memory_bytes"] <= gigabytes * 1e9
+
+
+def test_time_of_random_features_on_a_cpu():
+    rows = [row for row in lines("speed.jsonl") if row["method"] == "random-features"]
+    assert rows
+    for row in rows:
+        assert (row["recipe"], row["device"], row["threads"]) == ("har", "cpu", 2)
+        assert recipes.read("har", "random-features").parameters["n_features"] == 8192
+        assert row["seconds_total"] + row["seconds_transform"] <= 30
+
+
 def test_time_of_encoder_passes():
     rows = lines("passes.jsonl")
     for row in rows:
@@ -103,7 +134,11 @@ def test_time_of_probes():
 
 @pytest.mark.parametrize("name", sorted(CPU_RATIO))
 def test_speedup_on_a_cpu(name):
-    rows = [row for row in lines("speed.jsonl") if row["recipe"] == name and row["device"] == "cpu"]
+    rows = [
+        row
+        for row in lines("speed.jsonl")
+        if (row["recipe"], row["method"], row["device"]) == (name, "lfr", "cpu")
+    ]
     seconds = {row["reference"]: row["seconds_per_epoch"] for row in rows}
     assert {row["threads"] for row in rows} == {2}
     assert seconds[True] / seconds[False] >= CPU_RATIO[name]

@@ -52,9 +52,10 @@ def test_every_data_set_has_a_table(lines):
 
 
 def test_summary_has_highlighted_methods_and_the_best_rival(lines):
-    between = [line("lfr", 0.8, 200), line("dacl", 0.99, 200)]
-    assert label_tables.summary([*lines, *between]).splitlines() == [
-        "| method | HAR, 30 | HAR, all |",
+    few = [{**x, "protocol": "200 labels"} if x["protocol"] == "30 labels" else x for x in lines]
+    fewest = [line("lfr", 0.8, 30), line("dacl", 0.99, 30)]
+    assert label_tables.summary([*few, *fewest]).splitlines() == [
+        "| method | HAR, 200 | HAR, all |",
         "| --- | --- | --- |",
         "| Raw values | 31.0 | 61.0 |",
         "| Supervised | 41.0 | **99.0** |",
@@ -65,9 +66,9 @@ def test_summary_has_highlighted_methods_and_the_best_rival(lines):
 
 
 def test_summary_marks_what_was_not_run(lines):
-    text = label_tables.summary([*lines, line("boosting", 0.8, 10, "income")])
-    assert "| method | HAR, 30 | HAR, all | Income, 10 |" in text
-    assert "| Gradient boosting | – | – | **80.0** |" in text
+    text = label_tables.summary([*lines, line("boosting", 0.8, 200, "income")])
+    assert "| method | HAR, all | Income, 200 |" in text
+    assert "| Gradient boosting | – | **80.0** |" in text
 
 
 def test_figure_has_a_panel_per_data_set(lines):
@@ -96,6 +97,29 @@ def test_highlighted_methods_have_a_style():
     assert set(label_figure._STYLES) == set(label_tables.HIGHLIGHTED)
     known = set(label_tables.HIGHLIGHTED) & set(recipes.METHODS)
     assert known >= {"logreg", "boosting", "supervised", "random", "lfr"}
+
+
+def test_shortened_runs_beside_full_ones(lines):
+    mixed = [
+        line("lfr-default", 0.7, 1000, "cifar10"),
+        line("dacl", 0.5, 1000, "cifar10", scale=0.05),
+    ]
+    ((head, table),) = presentation.tables_of(STUDY, mixed)
+    assert head == "CIFAR-10"
+    assert table.rows == ["DACL, 5 % of epochs", "LFR"]
+    assert "Shortened" not in table.markdown()
+    figure = label_figure.draw([*lines, *mixed], title="a title")
+    assert [axes.get_title("left") for axes in figure.axes] == ["HAR", "CIFAR-10"]
+    note = "CIFAR-10: methods other than LFR were trained for 5 % of their epochs"
+    assert any(note in " ".join(text.get_text().split()) for text in figure.texts)
+
+
+def test_small_data_sets_have_tables_only(lines):
+    TOTAL["gunpoint"] = 50
+    more = [*lines, line("lfr-default", 0.9, 50, "gunpoint")]
+    assert [head for head, _ in presentation.tables_of(STUDY, more)] == ["HAR", "GunPoint"]
+    assert "GunPoint" not in label_tables.summary(more)
+    assert len(label_figure.draw(more, title="a title").axes) == 1
 
 
 def test_files(lines, tmp_path):

@@ -14,9 +14,9 @@ from aleator.benchmark.research_studies import (
     RESEARCH_STUDIES,
     default_epochs,
     default_width,
-    few_labels,
 )
 from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.study import few_labels
 from aleator.training.plan import Duration
 
 RESEARCH = {study.name: study for study in RESEARCH_STUDIES}

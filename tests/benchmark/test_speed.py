@@ -34,6 +34,16 @@ def test_other_methods_can_be_timed(method, capsys):
     assert line["seconds_per_encoder_pass"] == line["seconds_per_epoch"] > 0
 
 
+def test_random_features_and_defaults_are_timed_with_their_transform():
+    features = speed.measure("theorem", "cpu", method="random-features")
+    assert features["seconds_transform"] > 0
+    assert (features["epochs"], features["seconds_per_epoch"]) == (0, None)
+    small = speed.measure("default-small", "cpu")
+    assert small["seconds_transform"] > 0
+    assert small["epochs"] == 20
+    assert speed.measure("theorem", "cpu", epochs=1)["seconds_transform"] is None
+
+
 def test_encoder_pass_of_lfr_is_part_of_an_epoch():
     line = speed.measure("theorem", "cpu", epochs=2)
     assert 0 < line["seconds_per_encoder_pass"] < line["seconds_per_epoch"]

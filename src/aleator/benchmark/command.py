@@ -12,7 +12,7 @@ from aleator.benchmark.datasets import DATASETS, data_folder
 from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import METHODS
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
-from aleator.benchmark.studies import STUDIES
+from aleator.benchmark.studies import LABELS, STUDIES
 from aleator.benchmark.study import Study
 
 _NEIGHBORS = "neighbors"
@@ -155,7 +155,8 @@ def _show(lines_by_study: dict[str, list[runner.Line]], out: Path) -> None:
 def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]:
     """Return the lines of a study among stored results.
 
-    For each data set, only the fraction of epochs with the most lines is used.
+    For each data set, only the fraction of epochs with the most lines is used; in label curves, for
+    each method the largest one.
 
     Parameters
     ----------
@@ -183,11 +184,23 @@ def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]
             runner.lines_of(study.cells([dataset], None, seeds, *scale), done)
             for scale in sorted(scales, reverse=True)
         ]
+        if study.name == LABELS:
+            lines += _largest_scale_of_each_method(candidates)
+            continue
         longest: list[runner.Line] = max(candidates, key=len, default=[])
         # A single variant is a run of another study that happens to have the same settings.
         if not study.vary or len({line["variant"] for line in longest}) > 1:
             lines += longest
     return lines
+
+
+def _largest_scale_of_each_method(candidates: list[list[runner.Line]]) -> list[runner.Line]:
+    """Lines of the first of several lists that has the method, for each method."""
+    chosen: dict[str, list[runner.Line]] = {}
+    for lines in candidates:
+        for method in {line["method"] for line in lines} - set(chosen):
+            chosen[method] = [line for line in lines if line["method"] == method]
+    return [line for method in sorted(chosen) for line in chosen[method]]
 
 
 def _cells(study: Study, options: argparse.Namespace) -> list[runner.Cell]:

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aleator.benchmark.label_tables import HIGHLIGHTED, by_data_set, is_rival
+from aleator.benchmark.label_tables import (
+    HIGHLIGHTED,
+    SHOWN,
+    by_data_set,
+    is_rival,
+    shortened_methods,
+)
 from aleator.benchmark.panels import add_legend, panel_figure, set_log_ticks, statistics
 from aleator.benchmark.protocols import with_labels
 from aleator.benchmark.result_lines import Line, remarks, score
@@ -31,6 +37,7 @@ _STYLES = {
     "lfr-default": _Style("#D55E00", "o", 2.6),
     "random-features": _Style("#0072B2", "s", 2.6),
     "lfr": _Style("#E69F00", "D"),
+    "random-default": _Style("#F0C000", "p", marker_size=6),
     "random": _Style("#CC79A7", "^", marker_size=6),
     "supervised": _Style("#009E73", "v", dashes="--", marker_size=6),
     "boosting": _Style("#56B4E9", "P", dashes="--", marker_size=7),
@@ -58,7 +65,8 @@ def draw(lines: Sequence[Line], *, title: str) -> Figure:
     figure : matplotlib.figure.Figure
         The figure.
     """
-    parts = by_data_set(lines)
+    shown = [line for line in lines if line["dataset"] in SHOWN]
+    parts = by_data_set(shown or lines)
     figure, panels = panel_figure(
         list(parts), title=title, x_axis="number of labels", y_axis="accuracy, %"
     )
@@ -66,13 +74,18 @@ def draw(lines: Sequence[Line], *, title: str) -> Figure:
         _draw_curves(axes, _curves(part))
         set_log_ticks(axes, _ticks(part))
     order = [HIGHLIGHTED[method] for method in _STYLES] + [_RIVALS]
-    add_legend(figure, panels, order, _note(lines))
+    add_legend(figure, panels, order, _note(parts))
     return figure
 
 
-def _note(lines: Sequence[Line]) -> str:
-    # Panels say themselves which share of the epochs they have.
+def _note(parts: Mapping[str, Sequence[Line]]) -> str:
+    lines = [line for part in parts.values() for line in part]
+    # Panels say themselves which share of the epochs all their methods have.
     texts = [text for text in remarks(lines) if not text.startswith("Columns")]
+    for name, part in parts.items():
+        if scales := set(shortened_methods(part).values()):
+            share = " or ".join(f"{100 * scale:g} %" for scale in sorted(scales))
+            texts.append(f"{name}: methods other than LFR were trained for {share} of their epochs")
     if len({line["seed"] for line in lines}) > 1:
         texts.insert(0, "Means over seeds and draws; bands are one standard deviation over seeds")
     return ". ".join(texts)

@@ -16,7 +16,10 @@ from aleator.benchmark.result_lines import (
     score,
 )
 from aleator.benchmark.result_table import Table
+from aleator.benchmark.study import few_labels
 
+# Data sets of the summary and of the figure. Smaller ones have tables only.
+SHOWN = ("har", "epilepsy", "kvasir-v1", "cifar10", "theorem", "income")
 # The methods of the summary and of the prominent curves of the figure, with their names. The others
 # are rivals, shown together.
 HIGHLIGHTED = {
@@ -24,6 +27,7 @@ HIGHLIGHTED = {
     "boosting": "Gradient boosting",
     "supervised": "Supervised",
     "random": "Random encoder",
+    "random-default": "LFR's encoder, random weights",
     "random-features": "RandomFeatures",
     "lfr": "LFR, paper's recipe",
     "lfr-default": "LFR",
@@ -48,7 +52,7 @@ def tables(lines: Sequence[Line]) -> list[tuple[str, Table]]:
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """Make a table of the highlighted methods with the fewest labels and with all labels.
+    """Make a table of the highlighted methods with few labels and with all labels.
 
     Parameters
     ----------
@@ -63,8 +67,9 @@ def summary(lines: Sequence[Line]) -> str:
         lines.
     """
     columns: dict[str, dict[str, float]] = {}
-    for name, part in by_data_set(lines).items():
-        for protocol in _fewest_and_all(part):
+    shown = [line for line in lines if line["dataset"] in SHOWN]
+    for name, part in by_data_set(shown).items():
+        for protocol in _few_and_all(part):
             scores: dict[str, list[float]] = {}
             for line in part:
                 if line["protocol"] == protocol:
@@ -92,16 +97,40 @@ def by_data_set(lines: Sequence[Line]) -> dict[str, list[Line]]:
     Returns
     -------
     parts : dict of str to list of dict
-        Lines by name of the data set, with the share of epochs, in the order of tables.
+        Lines by name of the data set, in the order of tables. The name has the share of epochs if
+        it is the same for all methods.
     """
     ordered = in_table_order(lines)
-    names = [name for name in DATASETS if any(line["dataset"] == name for line in ordered)]
     parts: dict[str, list[Line]] = {}
-    for name in names:
-        for line in ordered:
-            if line["dataset"] == name:
-                parts.setdefault(column_name(name, line["epochs_scale"]), []).append(line)
+    for name in DATASETS:
+        if part := [line for line in ordered if line["dataset"] == name]:
+            scales = {line["epochs_scale"] for line in part}
+            parts[column_name(name, scales.pop() if len(scales) == 1 else 1.0)] = part
     return parts
+
+
+def shortened_methods(lines: Sequence[Line]) -> dict[str, float]:
+    """List the methods that were trained for a share of their epochs, unlike others.
+
+    Parameters
+    ----------
+    lines : sequence of dict
+        Result lines of one data set.
+
+    Returns
+    -------
+    scales : dict of str to float
+        Shares by method; empty if all methods have the same share.
+
+    Examples
+    --------
+    >>> shortened_methods([{"method": "lfr", "epochs_scale": 0.05},
+    ...                    {"method": "random", "epochs_scale": 1.0}])
+    {'lfr': 0.05}
+    """
+    scales = {line["method"]: line["epochs_scale"] for line in lines}
+    mixed = len(set(scales.values())) > 1
+    return {method: scale for method, scale in scales.items() if mixed and scale != 1}
 
 
 def is_rival(method: str) -> bool:
@@ -131,19 +160,21 @@ def _full_table(lines: Sequence[Line]) -> Table:
         _n_labels(line): line["protocol"].replace("all", f"all {_n_labels(line)}") for line in lines
     }
     table = Table("method", order=tuple(columns[count] for count in counts))
+    shortened = shortened_methods(lines)
     for line in lines:
         row = HIGHLIGHTED.get(line["method"]) or title_of(line["method"])
+        if scale := shortened.get(line["method"]):
+            row += f", {100 * scale:g} % of epochs"
         table.add(row, columns[_n_labels(line)], score(line))
-    table.remarks += remarks(lines)
+    table.remarks += remarks([x for x in lines if x["method"] not in shortened])
     return table
 
 
-def _fewest_and_all(lines: Sequence[Line]) -> list[str]:
-    """Protocols with the smallest number of labels and with all labels, if there are any."""
-    protocols = {line["protocol"]: _n_labels(line) for line in lines}
-    everything = with_labels(None)
-    below = sorted((p for p in protocols if p != everything), key=lambda p: protocols[p])
-    return below[:1] + [everything] * (everything in protocols)
+def _few_and_all(lines: Sequence[Line]) -> list[str]:
+    """Protocols with few labels and with all labels, if there are any."""
+    known = {line["protocol"] for line in lines}
+    (few,) = few_labels(lines[0]["dataset"], lines[0]["small"])
+    return [p for p in (with_labels(few), with_labels(None)) if p in known]
 
 
 def _n_labels(line: Line) -> int:

@@ -13,11 +13,10 @@ from aleator.benchmark.research_studies import (
     DIAGNOSIS,
     FEATURE_COUNTS,
     RESEARCH_STUDIES,
-    few_labels,
 )
 from aleator.benchmark.research_tables import MEASUREMENTS, is_default
 from aleator.benchmark.result_lines import Line, short_name
-from aleator.benchmark.study import Study
+from aleator.benchmark.study import Study, few_labels
 
 NOT_MEASURED = "*Not measured yet.*"
 _FIGURES = "../benchmarks/results/figures"

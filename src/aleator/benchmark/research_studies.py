@@ -14,7 +14,7 @@ from aleator.benchmark import recipes
 from aleator.benchmark.datasets import DATASETS
 from aleator.benchmark.protocols import PROJECTORS
 from aleator.benchmark.recipes import Recipe
-from aleator.benchmark.study import Study, Vary, label_counts
+from aleator.benchmark.study import Study, Vary, few_labels
 
 if TYPE_CHECKING:
     from aleator.modalities import Modality
@@ -36,33 +36,9 @@ LFR_ROW = "LFR"
 
 _DATASETS = ("har", "epilepsy", "kvasir-v1", "theorem", "income")
 _SEEDS = (0, 1, 2)
-_FEW_LABELS = {"kvasir-v1": 400, "theorem": 1000}
 _N_FEATURES = 4096
 # The paper trains on images for 400 epochs, which takes minutes for each run.
 _MOST_EPOCHS = 200
-
-
-def few_labels(dataset: str, small: bool = False) -> list[int]:
-    """List the one number of labels below all of the studies.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set.
-    small : bool, default=False
-        Whether it is replaced by a small synthetic one.
-
-    Returns
-    -------
-    counts : list of int
-        A single number.
-
-    Examples
-    --------
-    >>> few_labels("har"), few_labels("theorem"), few_labels("har", small=True)
-    ([200], [1000], [30])
-    """
-    return label_counts(dataset, small=True)[:1] if small else [_FEW_LABELS.get(dataset, 200)]
 
 
 def default_epochs(dataset: str) -> int:

@@ -16,7 +16,8 @@ Line = dict[str, Any]
 SHORT_NAMES = {
     "har": "HAR", "epilepsy": "Epilepsy", "mimic3": "MIMIC-III", "physionet2012": "PhysioNet 2012",
     "income": "Income", "theorem": "Theorem", "hepmass": "HEPMASS", "kvasir": "Kvasir",
-    "kvasir-v1": "Kvasir v1", "cifar10": "CIFAR-10",
+    "kvasir-v1": "Kvasir v1", "cifar10": "CIFAR-10", "gunpoint": "GunPoint",
+    "japanese-vowels": "Japanese Vowels",
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ LabelCounts = Callable[[str, bool], list[int]]
 
 # Numbers of labels after five per class, where 200 and 1000 are too few or too many.
 _MORE_LABELS = {"kvasir-v1": (400,), "cifar10": (1000, 10_000)}
+_FEW_LABELS = {"kvasir-v1": 400, "cifar10": 1000, "theorem": 1000}
 
 
 @dataclass(frozen=True)
@@ -190,3 +191,26 @@ def label_counts(dataset: str, small: bool = False) -> list[int]:
     info = DATASETS[dataset]
     counts = (5 * info.classes, *_MORE_LABELS.get(dataset, (200, 1000)))
     return [n for n in counts if n < (SMALL_SAMPLES if small else info.train)]
+
+
+def few_labels(dataset: str, small: bool = False) -> list[int]:
+    """List the one number of labels that stands for few in summaries and in studies of LFR.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    small : bool, default=False
+        Whether it is replaced by a small synthetic one.
+
+    Returns
+    -------
+    counts : list of int
+        A single number.
+
+    Examples
+    --------
+    >>> few_labels("har"), few_labels("theorem"), few_labels("har", small=True)
+    ([200], [1000], [30])
+    """
+    return label_counts(dataset, small=True)[:1] if small else [_FEW_LABELS.get(dataset, 200)]

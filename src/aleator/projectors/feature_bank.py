@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from aleator.projectors.drawn import DrawnModule, scale_of
 # Components that vary less than this share of the first one are directions of rounding.
 _LEAST_DEVIATION = 1e-6
 _ROWS_PER_PIECE = 256
+_ENOUGH_ROWS = 1024
 _POWER_ITERATIONS = 4
 _OVERSAMPLING = 32
 
@@ -83,8 +85,10 @@ class FeatureBank(DrawnModule):
         FeatureBank
         """
         bank = cls(modules).to(sample.device)
-        features = bank.standardize(sample)
-        if n_components is not None:
+        if n_components is None:
+            bank.standardize(few_of(sample))
+        else:
+            features = bank.standardize(sample)
             bank.project(principal_components(features, n_components), features)
         return bank
 
@@ -153,6 +157,27 @@ class FeatureBank(DrawnModule):
         """
         features = (self.raw(x) - self.mean) / self.scale
         return features @ self.components if self.components.numel() else features
+
+
+def few_of(sample: Tensor) -> Tensor:
+    """Thin out a sample to as many rows as are enough for means and scales of features.
+
+    Parameters
+    ----------
+    sample : Tensor of shape (n, ...)
+        Samples of the training data.
+
+    Returns
+    -------
+    Tensor of shape (m, ...)
+        At most 1024 of them, evenly spaced.
+
+    Examples
+    --------
+    >>> few_of(torch.zeros(2500, 3)).shape
+    torch.Size([834, 3])
+    """
+    return sample[:: math.ceil(len(sample) / _ENOUGH_ROWS)]
 
 
 def draw_families(

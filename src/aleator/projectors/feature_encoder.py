@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -11,11 +10,9 @@ from torch.nn import functional as F
 
 from aleator.networks.frozen_front import FrozenFront
 from aleator.projectors.closed_form import reduced_rank_regression
-from aleator.projectors.feature_bank import Family, FeatureBank, draw_families
+from aleator.projectors.feature_bank import Family, FeatureBank, draw_families, few_of
 
 _HIDDEN = 1024
-# Samples that are enough for means and scales of features.
-_SAMPLES_FOR_SCALES = 512
 _PENALTY = 0.1
 _SAMPLES_PER_COMPONENT = 4
 _LEAST_DEVIATION = 1e-6
@@ -65,7 +62,7 @@ def feature_encoder(
     bank = FeatureBank(draw_families(families, input_shape, n_features, sample))
     encoder = FeatureEncoder(bank, trunk)
     if sample is not None:
-        encoder.draw_linear(sample[:: math.ceil(len(sample) / _SAMPLES_FOR_SCALES)])
+        encoder.draw_linear(few_of(sample))
     return encoder
 
 

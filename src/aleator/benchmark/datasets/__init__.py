@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets import images, mimic3, physionet2012, tabular, timeseries
+from aleator.benchmark.datasets import images, mimic3, physionet2012, tabular, timeseries, ucr
 from aleator.benchmark.datasets.cache import through_cache
 from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
 from aleator.benchmark.datasets.held_out import hold_out, training_groups
@@ -47,6 +47,7 @@ _READERS: dict[str, Callable[[Path], Split]] = {
     "cifar10": images.cifar10,
     "kvasir-v1": images.kvasir_v1,
     "physionet2012": physionet2012.physionet2012,
+    **{name: partial(ucr.ucr, name=name) for name in ("gunpoint", "japanese-vowels")},
 }
 
 

@@ -115,7 +115,15 @@ def _physionet_set(letter: str) -> tuple[str, ...]:
     return "physionet2012.npz", f"set-{letter}", f"set-{letter}.zip", f"set-{letter}.tar.gz"
 
 
-# In the order of the paper's table of data sets (appendix B), followed by two additional ones.
+def _ucr(name: str, title: str, shape: tuple[int, int], sizes: tuple[int, int, int]) -> DatasetInfo:
+    files = [(f"{title}_{part}.ts", f"ucr/{title}_{part}.ts.gz") for part in ("TRAIN", "TEST")]
+    return DatasetInfo(
+        name, title, f"https://www.timeseriesclassification.com/description.php?Dataset={title}",
+        "free; cite Dau et al. 2019 and Bagnall et al. 2018", tuple(files), shape, *sizes,
+    )  # fmt: skip
+
+
+# In the order of the paper's table of data sets (appendix B), followed by additional ones.
 DATASETS = {
     info.name: info
     for info in (
@@ -183,5 +191,7 @@ DATASETS = {
              ("physionet2012.npz", "Outcomes-a.txt"), ("physionet2012.npz", "Outcomes-b.txt")),
             (44, 48), 3940, 3946, 8,
         ),
+        _ucr("gunpoint", "GunPoint", (1, 150), (50, 150, 2)),
+        _ucr("japanese-vowels", "JapaneseVowels", (12, 29), (270, 370, 9)),
     )
 }  # fmt: skip

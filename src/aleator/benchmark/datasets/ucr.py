@@ -1,0 +1,51 @@
+"""Reader of two small data sets of the UCR and UEA archives, in the format .ts of sktime."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+
+from aleator.benchmark.datasets.catalog import DATASETS
+from aleator.benchmark.datasets.files import reading
+from aleator.benchmark.datasets.split import Split
+
+
+def ucr(folder: Path, name: str) -> Split:
+    """Read a data set of the archives.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+    name : str
+        Name of the data set.
+
+    Returns
+    -------
+    split : Split
+        The publisher's split. Shorter series are continued with their last value.
+    """
+    info = DATASETS[name]
+    n_steps = info.shape[1]
+    parts = [_read_part(path, n_steps) for path in info.paths(folder)]
+    classes = sorted(set(parts[0][1]))
+    labels = [np.array([classes.index(label) for label in names]) for _, names in parts]
+    return Split(parts[0][0], labels[0], parts[1][0], labels[1])
+
+
+def _read_part(path: Path, n_steps: int) -> tuple[np.ndarray, list[str]]:
+    """Series of a file, and the names of their classes."""
+    with reading(path):
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rt", encoding="utf-8") as file:
+            lines = [line.strip() for line in file]
+        rows = lines[[line.lower() for line in lines].index("@data") + 1 :]
+        samples, names = [], []
+        for row in filter(None, rows):
+            *channels, name = row.split(":")
+            values = np.array([channel.split(",") for channel in channels], np.float32)
+            samples.append(np.pad(values, ((0, 0), (0, n_steps - values.shape[1])), mode="edge"))
+            names.append(name)
+        return np.stack(samples), names
