@@ -14,6 +14,9 @@ bench() { "$bin/aleator" bench "$@" --data "$data" --out "$out" --device cuda --
 for recipe in income theorem har epilepsy kvasir; do
   speed "$recipe" >> "$out/speed.jsonl"
 done
+for recipe in default-small default-har default-income default-kvasir-v1 default-cifar10; do
+  speed "$recipe" --data "$data" >> "$out/speed.jsonl"
+done
 for method in lfr autoencoder dacl diet simclr simsiam tstcc supervised; do
   speed har --method "$method" --epochs 12 >> "$out/passes.jsonl"
 done
@@ -28,12 +31,13 @@ done
 # Tables, ablations and figures. --epochs-scale and --seeds are those of the committed results; without
 # them everything is run in full.
 bench labels table1 finetune --datasets har epilepsy income theorem kvasir-v1
+bench labels --datasets gunpoint japanese-vowels
 bench research
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
   --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0
+bench labels --datasets cifar10 --methods logreg random random-default random-features lfr-default
 bench labels --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
-  --methods logreg supervised random random-default random-features autoencoder simsiam simclr dacl \
-  lfr lfr-default
+  --methods supervised autoencoder simsiam simclr dacl lfr
 bench cifar10 finetune --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
   --methods supervised random autoencoder simsiam simclr dacl lfr
 bench embedding-dim --datasets theorem --seeds 0 1 2

@@ -280,3 +280,21 @@ def test_projectors_drawn_on_a_gpu_are_those_of_the_cpu(family, modality):
     drawn = family.draw(sample.cuda(), 33, generator())
     assert all(part.is_cuda for part in drawn.buffers())
     torch.testing.assert_close(drawn(sample.cuda()).cpu(), expected, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(8,), (2, 40), (3, 16, 16)])
+def test_defaults_are_solved_for_as_on_the_cpu(random, shape):
+    X = random.normal(size=(300, *shape)).cumsum(-1)
+    embedded = [
+        torch.from_numpy(LFR(epochs=0, random_state=0, device=device).fit_transform(X))
+        for device in ("cpu", "cuda")
+    ]
+    distances = torch.stack([torch.pdist(Z) for Z in embedded])
+    assert torch.corrcoef(distances)[0, 1] > 0.999
+
+
+def test_defaults_give_the_same_numbers_again(random):
+    X = random.normal(size=(700, 3, 64)).astype(np.float32)
+    first, second = (LFR(random_state=0, device="cuda").fit(X) for _ in range(2))
+    assert losses(first) == losses(second)
+    np.testing.assert_array_equal(first.transform(X), second.transform(X))
