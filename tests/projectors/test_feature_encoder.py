@@ -95,6 +95,15 @@ def test_few_samples_give_the_same_sizes(n_samples):
     assert (encoder.trunk.scale > 0).sum() == max(1, n_samples // 4)
 
 
+def test_small_sets_have_fewer_features():
+    sizes = [
+        feature_encoder((6,), 8, sample_of("table", n), families=[RandomTrees.build], n_features=16384)
+        .front.components.shape[0]
+        for n in (20, 1000)
+    ]  # fmt: skip
+    assert sizes == [4096, 8000]
+
+
 def test_the_default_width():
     assert made(embedding_dim=None)[1](sample_of("table", 3)).shape == (3, 24)
 
