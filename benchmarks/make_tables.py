@@ -90,9 +90,9 @@ def defaults_table():
     for (recipe, method), name in DEFAULTS.items():
         cpu, gpu = (measured.get((recipe, method, device)) for device in ("cpu", "cuda"))
         cells = [
-            f"{cpu['seconds_total']:.0f} s" if cpu else "–",
+            f"{cpu['seconds_total']:.3g} s" if cpu else "–",
             f"{cpu['peak_memory_bytes'] / 1e9:.1f} GB" if cpu else "–",
-            f"{cpu['seconds_transform']:.0f} s" if cpu else "–",
+            f"{cpu['seconds_transform']:.2g} s" if cpu else "–",
             f"{gpu['seconds_total']:.1f} s" if gpu else "–",
             f"{gpu['seconds_transform']:.1f} s" if gpu else "–",
         ]

@@ -32,12 +32,12 @@ class _Style:
 
 
 # Colors of Okabe and Ito. What is to be compared with LFR at a glance is solid; what needs no
-# representation at all is dashed.
+# representation at all is dashed, and LFR without its training is dotted.
 _STYLES = {
     "lfr-default": _Style("#D55E00", "o", 2.6),
     "random-features": _Style("#0072B2", "s", 2.6),
     "lfr": _Style("#E69F00", "D"),
-    "random-default": _Style("#F0C000", "p", marker_size=6),
+    "random-default": _Style("#D55E00", "p", dashes=":", marker_size=6),
     "random": _Style("#CC79A7", "^", marker_size=6),
     "supervised": _Style("#009E73", "v", dashes="--", marker_size=6),
     "boosting": _Style("#56B4E9", "P", dashes="--", marker_size=7),
