@@ -15,8 +15,7 @@ bench table1 finetune transfer cifar10 diversity neighbors --methods supervised 
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss --datasets theorem \
   --methods lfr
 # Studies of LFR; principal components need more samples than a small data set has.
-bench research-families research-diagnosis research-encoder research-budget research-training \
-  --datasets theorem
+bench research-diagnosis research-training --datasets theorem
 bench labels --datasets kvasir-v1 --methods supervised random lfr lfr-default
 bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
   --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \
