@@ -96,9 +96,9 @@ def test_few_samples_give_the_same_sizes(n_samples):
 
 
 def test_small_sets_have_fewer_features():
-    for n_samples, expected in ((20, 4096), (1000, 8000)):
+    for n_samples, expected in ((20, 4096), (2048, 8192)):
         x = sample_of("table", n_samples)
-        encoder = feature_encoder((6,), 8, x, families=[RandomTrees.build], n_features=16384)
+        encoder = feature_encoder((6,), 8, x, families=[RandomTrees.build], n_features=8192)
         assert encoder.front.components.shape[0] == expected
 
 

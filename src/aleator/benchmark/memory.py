@@ -42,8 +42,8 @@ class PeakMemory:
     --------
     >>> import time
     >>> with PeakMemory() as peak:
-    ...     array = np.ones(10_000_000)
-    ...     time.sleep(0.1)
+    ...     array = np.ones(40_000_000)
+    ...     time.sleep(0.3)
     >>> peak.added > 50_000_000
     True
     """

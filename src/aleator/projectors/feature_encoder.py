@@ -13,7 +13,7 @@ from aleator.projectors.closed_form import reduced_rank_regression
 from aleator.projectors.feature_bank import Family, FeatureBank, draw_families, few_of
 
 _HIDDEN = 1024
-_FEATURES_PER_SAMPLE, _FEATURES_OF_SMALL_SETS = 8, 4096
+_SMALL_SET, _FEATURES_OF_SMALL_SETS = 2048, 4096
 _PENALTY = 0.1
 _SAMPLES_PER_COMPONENT = 4
 _LEAST_DEVIATION = 1e-6
@@ -42,7 +42,7 @@ def feature_encoder(
     families : sequence of callable
         Families of random features.
     n_features : int, default=4096
-        Number of random features. Small sets get fewer, but at least 4096 of them.
+        Number of random features. Sets of less than 2048 samples get at most 4096 of them.
     default_dim : int, default=512
         Usual width of the embedding. The linear map is at least as wide.
 
@@ -61,8 +61,8 @@ def feature_encoder(
     width = default_dim if embedding_dim is None else embedding_dim
     trunk = FeatureTrunk(max(width, default_dim), width)
     if sample is not None:
-        enough = max(_FEATURES_OF_SMALL_SETS, _FEATURES_PER_SAMPLE * len(sample))
-        n_features = min(n_features, enough)
+        small = len(sample) < _SMALL_SET
+        n_features = min(n_features, _FEATURES_OF_SMALL_SETS) if small else n_features
     bank = FeatureBank(draw_families(families, input_shape, n_features, sample))
     encoder = FeatureEncoder(bank, trunk)
     if sample is not None:
