@@ -76,13 +76,15 @@ _TABLE1 = ("har", "epilepsy", "mimic3", "physionet2012", "income", "theorem", "h
            "kvasir-v1")  # fmt: skip
 _TRAINED = ("autoencoder", "diet", "simsiam", "simclr", "scarf", "stab", "tstcc", "dacl", "lfr")
 _KVASIR = ("kvasir-v1",)
+_SMALL_SETS = ("gunpoint", "japanese-vowels")
 
 STUDIES = {
     study.name: study
     for study in (
         Study(
             LABELS, "Accuracy against the number of labels",
-            ("har", "epilepsy", *_KVASIR, "cifar10", "theorem", "income"), (), labels=label_counts,
+            ("har", "epilepsy", *_KVASIR, "cifar10", "theorem", "income", *_SMALL_SETS), (),
+            labels=label_counts,
         ),
         Study("table1", "All methods on all data sets", _TABLE1, excluded=_LABELS_ONLY),
         Study(
