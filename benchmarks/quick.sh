@@ -10,10 +10,10 @@ bench() {
   "${BIN:-.venv/bin}/aleator" bench "$@" --small --epochs-scale 0.001 --seeds 0 --jobs 2 \
     --device cpu --out "$out"
 }
-bench table1 finetune transfer cifar10 diversity neighbors --methods supervised random lfr
+bench table1 finetune transfer cifar10 neighbors --methods supervised random lfr
 # The other ablations change parameters of LFR; on a table they take the least time.
-bench projectors batch-size predictor-epochs embedding-dim selection-size loss --datasets theorem \
-  --methods lfr
+bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
+  --datasets theorem --methods lfr
 # Studies of LFR; principal components need more samples than a small data set has.
 bench research-diagnosis research-training --datasets theorem
 bench labels --datasets kvasir-v1 --methods supervised random lfr lfr-default
