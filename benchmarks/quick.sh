@@ -16,7 +16,7 @@ bench projectors batch-size predictor-epochs embedding-dim selection-size loss d
   --datasets theorem --methods lfr
 # Studies of LFR; principal components need more samples than a small data set has.
 bench research-diagnosis research-training --datasets theorem
-bench labels --datasets kvasir-v1 --methods supervised random lfr lfr-default
+bench labels --datasets kvasir-v1 --methods random lfr-default
 bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
   --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \
   scarf stab tstcc dacl lfr-default
