@@ -9,9 +9,9 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. None is 512 for "random-features"; else 256 for tables; the flattened
-    width of the CNN for series (at most 1024 for long series, whose CNN is pooled); 64 for a TCN;
-    2048 for images.
+    Width of the embedding. None is 2048 for images; else 512 for "random-features"; 256 for tables;
+    the flattened width of the CNN for series (at most 1024 for long series, whose CNN is pooled);
+    64 for a TCN.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
@@ -71,7 +71,7 @@ predictor_learning_rate : float or None, default=?
     `learning_rate`.""",
     "{training}": """\
 epochs : int (for LFR also None), default=?
-    Passes over the data that train the encoder. None is 20, or fewer so that there are at most 1000
+    Passes over the data that train the encoder. None is 20, or fewer so that there are at most 500
     steps.
 steps : int or None, default=?
     Number of encoder steps, instead of `epochs`; `warmup_epochs` then counts steps.
