@@ -63,9 +63,24 @@ def test_hash_has_not_changed():
 
 def test_default_length_is_shortened_too():
     recipe = recipes.Recipe("income", "autoencoder", "a test", {"embedding_dim": 8})
-    assert recipe.shortened(1).parameters == {"embedding_dim": 8}
-    assert recipe.shortened(0.05).parameters == {"embedding_dim": 8, "epochs": 5}
+    assert recipe.shortened(1, 100).parameters == {"embedding_dim": 8}
+    assert recipe.shortened(0.05, 100).parameters == {"embedding_dim": 8, "epochs": 5}
     steps = recipes.Recipe("income", "autoencoder", "a test", {"steps": 200})
-    assert steps.shortened(0.05).parameters == {"steps": 10}
+    assert steps.shortened(0.05, 100).parameters == {"steps": 10}
     untrained = recipes.Recipe("income", "random", "a test")
-    assert untrained.shortened(0.05).parameters == {}
+    assert untrained.shortened(0.05, 100).parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "scale", "expected"),
+    [
+        (100, 0.2, {"epochs": 4}),  # of 20
+        (100, 0.01, {"epochs": 1}),
+        (25_600, 0.2, {"epochs": 1}),  # of 5, which are 500 steps
+        (1_000_000, 0.2, {"steps": 100}),  # of 500, less than a pass
+    ],
+)
+def test_the_default_length_of_lfr_depends_on_the_data(n_samples, scale, expected):
+    recipe = recipes.read("theorem", "lfr-default")
+    assert recipe.shortened(1, n_samples) == recipe
+    assert recipe.shortened(scale, n_samples).parameters == expected

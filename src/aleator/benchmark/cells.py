@@ -185,13 +185,15 @@ def _evaluate(
 
 def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:
     """Return the fitted estimator as a case, and the fields that all its lines share."""
-    recipe = cell.recipe.shortened(cell.epochs_scale)
-    split, checksum = loaded(recipe.dataset, data, cell.small, cell.held_out)
+    split, checksum = loaded(cell.recipe.dataset, data, cell.small, cell.held_out)
     # Samples without a label are only of use to methods that learn without labels.
-    training = split.labeled if recipe.method in CLASSIFIERS else split
+    training = split.labeled if cell.recipe.method in CLASSIFIERS else split
+    n_samples = len(training.X_train)
+    recipe = cell.recipe.shortened(cell.epochs_scale, n_samples)
     if protocols.TIMED in cell.protocols:
         # The first fit of a process also pays for the initialization of libraries.
-        recipe.shortened(0).estimator(device, cell.seed).fit(training.X_train, training.y_train)
+        short = recipe.shortened(0, n_samples).estimator(device, cell.seed)
+        short.fit(training.X_train, training.y_train)
     start = time.perf_counter()
     estimator = recipe.estimator(device, cell.seed)
     if any(protocols.needs_training(recipe, protocol) for protocol in cell.protocols):

@@ -318,7 +318,7 @@ def _evaluate_label_count(case: Case, count: str) -> dict[str, float]:
         # Few samples make short epochs: a shortened benchmark takes as many steps for them as for
         # all samples, but not more epochs than the recipe has.
         full = recipes.read(recipe.dataset, recipe.method)
-        scaled = full.shortened(min(1.0, case.scale * n_samples / n_labels))
+        scaled = full.shortened(min(1.0, case.scale * n_samples / n_labels), n_labels)
         classifier = scaled.estimator(case.device, case.seed)
         evaluate = classifier_evaluation(classifier, **split.arrays())
         results = [evaluate(rows) for rows in draws]
@@ -354,7 +354,8 @@ def _fine_tune(case: Case) -> dict[str, float]:
     """Train encoder and linear layer with labels, starting from the pre-trained weights."""
     from aleator.evaluation import fine_tune
 
-    supervised = recipes.read(case.recipe.dataset, "supervised").shortened(case.scale)
+    recipe = recipes.read(case.recipe.dataset, "supervised")
+    supervised = recipe.shortened(case.scale, len(case.split.X_train))
     settings = dict(settings_on(case.device, _tuning_parameters(supervised)))
     # The trained estimator determines the encoder and the scale of its data.
     for name in ("modality", "preprocessing", "encoder", "embedding_dim"):

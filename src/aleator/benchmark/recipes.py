@@ -124,7 +124,7 @@ class Recipe:
             )
         return replace(self, variant=variant, parameters={**self.parameters, **changes})
 
-    def shortened(self, scale: float) -> Recipe:
+    def shortened(self, scale: float, n_samples: int) -> Recipe:
         """Return a copy with a fraction of the epochs (or steps), at least one.
 
         Probes on frozen embeddings take little time and are not shortened.
@@ -133,6 +133,8 @@ class Recipe:
         ----------
         scale : float
             The fraction.
+        n_samples : int
+            Number of training samples, on which the default length of LFR depends.
 
         Returns
         -------
@@ -141,20 +143,20 @@ class Recipe:
 
         Examples
         --------
-        >>> read("income").shortened(0.1).parameters["epochs"]
+        >>> read("income").shortened(0.1, n_samples=1000).parameters["epochs"]
         10
         """
         if scale == 1:
             return self
 
         def shorter(settings: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-            given = {**defaults, **settings}
+            given = {**settings, **defaults}
             counts = [name for name in _LENGTHS if isinstance(given.get(name), int)]
             return {**settings, **{n: max(1, round(scale * given[n])) for n in counts if given[n]}}
 
         # A recipe without a length is trained for as long as the estimator's default.
         has_length = any(self.parameters.get(name) for name in _LENGTHS)
-        defaults = {} if has_length else self._constructor()().get_params()
+        defaults = {} if has_length else self._default_length(n_samples)
         return replace(
             self,
             parameters=shorter(self.parameters, defaults),
@@ -180,6 +182,15 @@ class Recipe:
         common = {"device": device, "random_state": seed, "progress": False}
         known = estimator.get_params(deep=False)
         return estimator.set_params(**{n: value for n, value in common.items() if n in known})
+
+    def _default_length(self, n_samples: int) -> dict[str, Any]:
+        from aleator.methods.lfr import default_duration
+
+        settings = {**self._constructor()().get_params(), **self.parameters}
+        if "epochs" in settings and settings["epochs"] is None:
+            duration = default_duration(n_samples, settings["batch_size"])
+            settings["steps" if duration.by_steps else "epochs"] = duration.count
+        return {name: settings[name] for name in _LENGTHS if name in settings}
 
     def _constructor(self) -> Any:
         import sklearn.ensemble

@@ -59,8 +59,9 @@ def default_epochs(dataset: str) -> int:
     >>> default_epochs("har"), default_epochs("income")
     (20, 5)
     """
-    steps_per_epoch = math.ceil(0.8 * DATASETS[dataset].train / 256)
-    return min(20, 500 // steps_per_epoch)
+    from aleator.methods.lfr import LFR, default_duration  # here, because it imports torch
+
+    return default_duration(math.ceil(0.8 * DATASETS[dataset].train), LFR().batch_size).count
 
 
 def modality_of(dataset: str) -> Modality:

@@ -55,6 +55,29 @@ _LEARNING_RATE = 1e-3
 _EPOCHS, _MOST_STEPS = 20, 500
 
 
+def default_duration(n_samples: int, batch_size: int) -> Duration:
+    """Return how long LFR is trained if neither `epochs` nor `steps` is given.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    batch_size : int
+        Samples per step.
+
+    Returns
+    -------
+    Duration
+
+    Examples
+    --------
+    >>> default_duration(20_000, batch_size=256)
+    Duration(count=6, by_steps=False)
+    """
+    epochs = min(_EPOCHS, _MOST_STEPS // math.ceil(n_samples / batch_size))
+    return Duration(epochs) if epochs else Duration(_MOST_STEPS, by_steps=True)
+
+
 @estimator
 class LFR(TrainedLearner):
     """Learning from randomness: representations without labels and without augmentations.
@@ -344,9 +367,7 @@ class LFR(TrainedLearner):
     def _duration(self, context: FitContext) -> Duration:
         if self.steps is not None or self.epochs is not None:
             return super()._duration(context)
-        steps_per_pass = math.ceil(context.sampler.length / self.batch_size)
-        epochs = min(_EPOCHS, _MOST_STEPS // steps_per_pass)
-        return Duration(epochs) if epochs else Duration(_MOST_STEPS, by_steps=True)
+        return default_duration(context.sampler.length, self.batch_size)
 
     def _default_learning_rate(self, context: FitContext) -> float:
         encoder = self.encoder
