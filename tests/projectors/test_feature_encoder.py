@@ -1,5 +1,7 @@
 """The encoder that begins with random features."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -95,11 +97,19 @@ def test_few_samples_give_the_same_sizes(n_samples):
     assert (encoder.trunk.scale > 0).sum() == max(1, n_samples // 4)
 
 
-def test_small_sets_have_fewer_features():
-    for n_samples, expected in ((20, 4096), (2048, 8192)):
-        x = sample_of("table", n_samples)
-        encoder = feature_encoder((6,), 8, x, families=[RandomTrees.build], n_features=8192)
-        assert encoder.front.components.shape[0] == expected
+@pytest.mark.parametrize(("n_samples", "n_features", "width"), [(20, 4096, 512), (2048, 8192, 600)])
+def test_small_sets_have_fewer_features_and_a_narrower_embedding(n_samples, n_features, width):
+    x = sample_of("table", n_samples)
+    large = partial(
+        feature_encoder, (6,), families=[RandomTrees.build], n_features=8192, default_dim=600
+    )
+    encoder = large(None, x)
+    assert encoder.front.components.shape == (n_features, width)
+    assert encoder(x[:2]).shape == (2, width)
+    empty = large(None)
+    empty.load_state_dict(encoder.state_dict())
+    assert torch.equal(empty(x[:2]), encoder(x[:2]))
+    assert large(550, x)(x[:2]).shape == (2, 550), "a width that is asked for is kept"
 
 
 def test_the_default_width():

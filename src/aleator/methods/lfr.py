@@ -9,11 +9,11 @@ features that are drawn from the data, and the encoder begins with features of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from aleator.diversity import default_n_candidates
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
@@ -28,14 +28,13 @@ from aleator.estimators.network_specs import (
 )
 from aleator.methods import paper_recipes
 from aleator.methods.lfr_phases import LOSSES, TRAININGS, lfr
-from aleator.methods.lfr_start import outputs_on_sample, start_at_solution
+from aleator.methods.lfr_start import fit_on_sample
 from aleator.modalities.choices import is_drawn_from_data
 from aleator.modalities.spec import RANDOM_FEATURES
 from aleator.networks.frozen_front import FrozenFront
 from aleator.networks.shapes import checked_output_width
 from aleator.projectors import INITIALIZATIONS, Candidates, Selection, select
-from aleator.projectors.feature_encoder import FeatureEncoder
-from aleator.projectors.target_scaling import TARGET_SCALINGS, TargetScaling
+from aleator.projectors.target_scaling import TARGET_SCALINGS
 from aleator.training.devices import seeded
 from aleator.training.head_bank import HeadBank
 from aleator.training.plan import Duration
@@ -290,7 +289,13 @@ class LFR(TrainedLearner):
         network_context = context.network_context(attributes, {"predictors": n_projectors})
         with seeded(context.seeds.heads):
             predictors = self._make_predictors(network_context)
-        scaling = self._start(context, encoder, selection.projectors, predictors, drawn_from_data)
+        scaling = fit_on_sample(
+            context,
+            encoder,
+            selection.projectors,
+            [] if self.predictors else predictors,
+            self._resolve_target_scaling(drawn_from_data),
+        )
         bank = HeadBank(predictors)
         epochs = self.predictor_epochs
         method = lfr(
@@ -334,32 +339,10 @@ class LFR(TrainedLearner):
             return "mse" if drawn_from_data else "bbt"
         return self.loss
 
-    def _start(
-        self,
-        context: FitContext,
-        encoder: nn.Module,
-        projectors: Sequence[nn.Module],
-        predictors: Sequence[nn.Module],
-        drawn_from_data: bool,
-    ) -> TargetScaling | None:
-        """Fit the scaling of targets and, where it can be solved for, the start of the training."""
-        how = self.target_scaling
-        if how == "auto":
-            how = "standardize" if drawn_from_data else None
-        solvable = isinstance(encoder, FeatureEncoder)
-        if how is None and not solvable:
-            return None
-        sample = context.sample(on_device=True)
-        outputs: Iterable[Tensor] = outputs_on_sample(projectors, sample)
-        if solvable:
-            outputs = list(outputs)
-        scaling = None if how is None else TargetScaling.fit(outputs, how)
-        if isinstance(encoder, FeatureEncoder):
-            targets = torch.stack(list(outputs), 1)
-            targets = targets if scaling is None else scaling(targets)
-            with seeded(context.seeds.encoder):
-                start_at_solution(encoder, [] if self.predictors else predictors, sample, targets)
-        return None if scaling is None else scaling.cpu()
+    def _resolve_target_scaling(self, drawn_from_data: bool) -> str | None:
+        if self.target_scaling == "auto":
+            return "standardize" if drawn_from_data else None
+        return self.target_scaling
 
     def _check_epochs(self) -> None:
         check_optional_int("epochs", self.epochs, minimum=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,8 @@ from aleator.projectors.closed_form import reduced_rank_regression
 from aleator.projectors.feature_bank import Family, FeatureBank, draw_families, few_of
 
 _HIDDEN = 1024
-_SMALL_SET, _FEATURES_OF_SMALL_SETS = 2048, 4096
+# Sets of fewer samples get no more features, and no wider embedding unless it is asked for.
+_SMALL_SET, _FEATURES_OF_SMALL_SETS, _DIM_OF_SMALL_SETS = 2048, 4096, 512
 _PENALTY = 0.1
 _SAMPLES_PER_COMPONENT = 4
 _LEAST_DEVIATION = 1e-6
@@ -36,13 +38,13 @@ def feature_encoder(
     input_shape : sequence of int
         Shape of a sample.
     embedding_dim : int or None
-        Width of the embedding; None is `default_dim`.
+        Width of the embedding; None is `default_dim`, but at most 512 for small sets.
     sample : Tensor of shape (n, ...), default=None
         Samples of the training data; None builds an encoder whose weights are to be loaded.
     families : sequence of callable
         Families of random features.
     n_features : int, default=4096
-        Number of random features. Sets of less than 2048 samples get at most 4096 of them.
+        Number of random features. Small sets, of less than 2048 samples, get at most 4096 of them.
     default_dim : int, default=512
         Usual width of the embedding. The linear map is at least as wide.
 
@@ -58,11 +60,11 @@ def feature_encoder(
     >>> encoder(sample).shape
     torch.Size([50, 8])
     """
+    if sample is not None and len(sample) < _SMALL_SET:
+        n_features = min(n_features, _FEATURES_OF_SMALL_SETS)
+        default_dim = min(default_dim, _DIM_OF_SMALL_SETS)
     width = default_dim if embedding_dim is None else embedding_dim
     trunk = FeatureTrunk(max(width, default_dim), width)
-    if sample is not None:
-        small = len(sample) < _SMALL_SET
-        n_features = min(n_features, _FEATURES_OF_SMALL_SETS) if small else n_features
     bank = FeatureBank(draw_families(families, input_shape, n_features, sample))
     encoder = FeatureEncoder(bank, trunk)
     if sample is not None:
@@ -166,6 +168,9 @@ class FeatureTrunk(nn.Module):
 
     def __init__(self, n_inputs: int, n_outputs: int) -> None:
         super().__init__()
+        self._build(n_inputs, n_outputs)
+
+    def _build(self, n_inputs: int, n_outputs: int) -> None:
         self.n_inputs = n_inputs
         kept = min(n_inputs, n_outputs)
         rotation = nn.init.orthogonal_(torch.empty(kept, n_outputs))
@@ -219,3 +224,10 @@ class FeatureTrunk(nn.Module):
         Tensor of shape (m, n_outputs)
         """
         return x @ self.linear + self.network(x * self.scale)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *arguments: Any) -> None:
+        # Sizes depend on the training data, which are not there when a model is loaded.
+        saved = state_dict.get(prefix + "linear")
+        if saved is not None and saved.shape != self.linear.shape:
+            self._build(*saved.shape)
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
