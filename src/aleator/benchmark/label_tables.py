@@ -24,13 +24,13 @@ SHOWN = ("har", "epilepsy", "kvasir-v1", "cifar10", "theorem", "income")
 # are rivals, shown together.
 HIGHLIGHTED = {
     "logreg": "Raw values",
-    "boosting": "Gradient boosting",
-    "supervised": "Supervised",
+    "boosting": title_of("boosting"),
+    "supervised": title_of("supervised"),
     "random": "Random encoder",
-    "random-default": "LFR's encoder, random weights",
-    "random-features": "RandomFeatures",
-    "lfr": "LFR, paper's recipe",
-    "lfr-default": "LFR",
+    "random-default": title_of("random-default"),
+    "random-features": title_of("random-features"),
+    "lfr": title_of("lfr"),
+    "lfr-default": title_of("lfr-default"),
 }
 _BEST_RIVAL = "Best other method"
 

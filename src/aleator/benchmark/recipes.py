@@ -38,8 +38,8 @@ METHODS = {
 # Names in tables and figures, where they are not those of the estimators.
 _TITLES = {
     "boosting": "Gradient boosting",
-    "random-default": "LFR's encoder, untrained",
-    "lfr": "LFR",
+    "random-default": "LFR's encoder, random weights",
+    "lfr": "LFR, paper's recipe",
 }
 
 # Parameters that determine the length of a training.
@@ -218,7 +218,7 @@ def title_of(method: str) -> str:
     Examples
     --------
     >>> title_of("lfr"), title_of("boosting")
-    ('LFR', 'Gradient boosting')
+    ("LFR, paper's recipe", 'Gradient boosting')
     """
     return _TITLES.get(method, METHODS[method])
 

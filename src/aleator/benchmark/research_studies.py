@@ -59,9 +59,10 @@ def default_epochs(dataset: str) -> int:
     >>> default_epochs("har"), default_epochs("income")
     (20, 5)
     """
-    from aleator.methods.lfr import LFR, default_duration  # here, because it imports torch
+    from aleator.methods import lfr  # here, because it imports torch
 
-    return default_duration(math.ceil(0.8 * DATASETS[dataset].train), LFR().batch_size).count
+    n_samples = math.ceil(0.8 * DATASETS[dataset].train)
+    return lfr.default_duration(n_samples, lfr.LFR().batch_size).count
 
 
 def modality_of(dataset: str) -> Modality:

@@ -9,9 +9,10 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. None is 2048 for images; else 512 for "random-features"; 256 for tables;
-    the flattened width of the CNN for series (at most 1024 for long series, whose CNN is pooled);
-    64 for a TCN.
+    Width of the embedding. For "random-features", None is 512 for series, 1024 for tables and 2048
+    for images, but 512 for all if there are less than 2048 samples. For networks, None is 256 for
+    tables, 2048 for images, the flattened width of the CNN for series (at most 1024 for long
+    series, whose CNN is pooled), and 64 for a TCN.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
