@@ -95,6 +95,17 @@ def test_the_choice_does_not_depend_on_the_test_set(parts):
     assert first.mean() > second.mean()
 
 
+def test_the_chosen_penalty_is_fitted_as_on_the_validation_set(random):
+    """The search for a weak penalty starts from stronger ones, also if it is the only one."""
+    latent, labels = random.normal(size=(1200, 6)), random.integers(3, size=1200)
+    latent[:, 0] += 6 * labels
+    rows = latent @ random.normal(size=(6, 400)) + 0.3 * random.normal(size=(1200, 400))
+    parts = rows[:150], labels[:150], rows[150:], labels[150:]
+    result = logistic_regression(*parts, standardized=True, choose_by="log_loss", device="cpu")
+    assert result.chosen[0]["penalty"] < 1, "an easy problem needs no strong penalty"
+    assert result.mean() > 0.98
+
+
 def test_a_fitted_model_embeds(table):
     labels = table[:, 0] > 0
     model = small_lfr().fit(table)

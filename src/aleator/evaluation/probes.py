@@ -86,7 +86,12 @@ def logistic_regression(
         codes = parts.encoded_labels()[1]
         pca = PrincipalComponents.fit(parts.train, resolve_device(device))
         test_scores = pca.transform(parts.test)
-        classifiers = fit_path(pca, codes, _with_default(penalties))
+        wanted = _with_default(penalties)
+        # With a weak penalty and more features than samples the search ends close to where it
+        # starts. It starts from the solution of the next stronger candidate also if only one
+        # penalty is wanted, so that a penalty means the same on the validation set and in the end.
+        stronger = [p for p in _PENALTIES if p > min(wanted)] if standardized else []
+        classifiers = fit_path(pca, codes, [*wanted, *stronger])[: len(wanted)]
         return [classifier.predict_proba(test_scores) for classifier in classifiers]
 
     check_choice("choose_by", choose_by, ("accuracy", "log_loss"))
