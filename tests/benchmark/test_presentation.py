@@ -155,7 +155,7 @@ class TestFigures:
         }  # fmt: skip
 
     def test_curves_show_means_of_both_protocols(self):
-        values = {(PAPER_LFR, "paper"): {"2": [1.0, 3.0], "4": [5.0]},
+        values = {("LFR", "paper"): {"2": [1.0, 3.0], "4": [5.0]},
                   ("LFR", "standardized"): {"4": [7.0]}}  # fmt: skip
         axes = plots.curves(values, title="t", x_axis="x", y_axis="y", note="n").axes[0]
         first, second = (bars.lines[0] for bars in axes.containers)
@@ -165,7 +165,7 @@ class TestFigures:
             "LFR, paper", "LFR, standardized"]  # fmt: skip
 
     def test_lines_connect_numeric_variants_only(self):
-        values = {(PAPER_LFR, "paper"): {"joint": [3.0], "1": [1.0], "2": [2.0]}}
+        values = {("LFR", "paper"): {"joint": [3.0], "1": [1.0], "2": [2.0]}}
         axes = plots.curves(values, title="t", x_axis="x", y_axis="y").axes[0]
         assert list(axes.lines[0].get_xdata()) == [1, 2]
         assert list(axes.containers[0].lines[0].get_xdata()) == [0, 1, 2]
@@ -188,7 +188,7 @@ class TestFigures:
             line("dacl", 0, **here, metrics={"seconds_per_epoch": 0.2}),
         ]
         text = presentation.write(STUDIES["efficiency"], lines, tmp_path, tmp_path)
-        assert "| LFR | **0.10** |" in text
+        assert f"| {PAPER_LFR} | **0.10** |" in text
         assert "- Timed on 2 CPU threads" in text
         assert (tmp_path / "efficiency-har.svg").exists()
 

@@ -59,8 +59,8 @@ def test_label_curves_start_at_five_labels_per_class(dataset, counts):
 
 def test_label_curves_include_methods_that_the_paper_leaves_out():
     labels, table1 = (STUDIES[name].methods_on("income", None) for name in ("labels", "table1"))
-    added = {"boosting", "random-default", "random-features", "lfr-default"}
-    assert set(labels) - set(table1) == added
+    assert set(labels) - set(table1) == {"boosting"}
+    assert {"random-default", "random-features", "lfr-default"} < set(table1)
     assert STUDIES["table1"].methods_on("income", ["boosting"]) == ["boosting"]
     assert "logreg" in STUDIES["labels"].methods_on("cifar10", None)
     assert "logreg" not in STUDIES["cifar10"].methods_on("cifar10", None)
