@@ -18,3 +18,13 @@ def test_components_and_variances(random, shape):
     np.testing.assert_allclose(pca.variances, expected, atol=1e-9 * expected.max())
     np.testing.assert_allclose(pca.transform(rows), pca.scores, atol=1e-9)
     np.testing.assert_allclose(pca.scores @ pca.components.T, centered, atol=1e-9)
+
+
+def test_components_without_variance_are_zero(random):
+    rows = random.normal(size=(4, 10)).astype(np.float32)
+    rows[1] = rows[0]
+    pca = PrincipalComponents.fit(rows, torch.device("cpu"))
+    assert (pca.variances > 0).tolist() == [False, False, True, True]
+    others = pca.transform(random.normal(size=(20, 10)))
+    assert (others[:, :2] == 0).all()
+    assert (others[:, 2:] != 0).all()

@@ -15,20 +15,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
+_LEAST_VARIANCE = 1e-12
+
 
 @dataclass(frozen=True)
 class PrincipalComponents:
     """An embedding in the coordinates of its principal components, in double precision.
 
     With fewer samples than features there are as many components as samples, because all
-    samples lie in the space that these components span.
+    samples lie in the space that these components span. Those in whose direction the samples do
+    not vary are zero.
 
     Attributes
     ----------
     mean : Tensor of shape (n_features,)
         Mean of every feature.
     components : Tensor of shape (n_features, n_components)
-        Orthonormal directions, in order of increasing variance.
+        Orthonormal directions, or zeros, in order of increasing variance.
     scores : Tensor of shape (n_samples, n_components)
         The samples in the new coordinates.
     variances : Tensor of shape (n_components,)
@@ -66,13 +69,10 @@ class PrincipalComponents:
         mean = rows.mean(0)
         rows = rows - mean  # not in place: the memory may be the caller's
         n_samples, n_features = rows.shape
-        basis = None
         if n_samples < n_features:
-            basis = torch.linalg.qr(rows.T).Q
-            rows = rows @ basis
+            return cls(mean, *_from_inner_products(rows))
         variances, vectors = torch.linalg.eigh(rows.T @ rows / n_samples)
-        components = vectors if basis is None else basis @ vectors
-        return cls(mean, components, rows @ vectors, variances.clamp_min(0))
+        return cls(mean, vectors, rows @ vectors, variances.clamp_min(0))
 
     def transform(self, embedding: np.ndarray) -> Tensor:
         """Express other samples in the same coordinates.
@@ -89,3 +89,18 @@ class PrincipalComponents:
         """
         rows = torch.from_numpy(embedding).to(self.mean.device).double()
         return (rows - self.mean) @ self.components
+
+
+def _from_inner_products(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Components, scores and variances of fewer centered samples than features.
+
+    The inner products of the samples have the same eigenvalues as those of the features, and their
+    eigenvectors are the scores up to a factor.
+    """
+    n_samples = len(rows)
+    variances, vectors = torch.linalg.eigh(rows @ rows.T / n_samples)
+    # Smaller ones are rounding errors of the embedding, which has single precision.
+    variances = variances.where(variances > _LEAST_VARIANCE * variances[-1], 0)
+    length = (n_samples * variances).sqrt()
+    inverse = torch.where(length > 0, 1 / length, 0)
+    return rows.T @ (vectors * inverse), vectors * length, variances
