@@ -12,6 +12,10 @@ NOT_RUN = {("table1", "kvasir-v1", method, 2) for method in ("simsiam", "simclr"
 NOT_RUN |= {("finetune", *rest) for _, *rest in NOT_RUN}
 NOT_RUN |= {("cifar10", "cifar10", "diet", 0), ("finetune", "cifar10", "diet", 0)}
 NOT_RUN |= {("embedding-dim", "kvasir-v1", "dacl", 0)}
+DEFAULTS = ("random-default", "random-features", "lfr-default")
+NOT_RUN |= {("table1", "physionet2012", method, 0) for method in DEFAULTS}
+# They are not shortened: see test_label_curves_of_the_defaults_are_complete.
+NOT_RUN |= {("cifar10", "cifar10", method, 0) for method in DEFAULTS}
 
 
 def test_lines_belong_to_current_recipes():
@@ -61,3 +65,12 @@ def test_studies_are_complete(study, dataset, scale):
         if not cell.keys <= done
     }
     assert missing == {entry for entry in NOT_RUN if entry[:2] == (study, dataset)}
+
+
+@pytest.mark.parametrize("dataset", STUDIES["labels"].datasets)
+def test_label_curves_of_the_defaults_are_complete(dataset):
+    done = {key_of(row) for row in lines("runs.jsonl")}
+    cells = STUDIES["labels"].cells([dataset], DEFAULTS)
+    assert {cell.recipe.method for cell in cells} == set(DEFAULTS)
+    for cell in cells:
+        assert cell.keys <= done

@@ -12,7 +12,7 @@ from aleator.benchmark.datasets import DATASETS, data_folder
 from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import METHODS
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
-from aleator.benchmark.studies import LABELS, STUDIES
+from aleator.benchmark.studies import STUDIES
 from aleator.benchmark.study import Study
 
 _NEIGHBORS = "neighbors"
@@ -184,12 +184,12 @@ def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]
             runner.lines_of(study.cells([dataset], None, seeds, *scale), done)
             for scale in sorted(scales, reverse=True)
         ]
-        if study.name == LABELS:
+        if not study.vary:
             lines += _largest_scale_of_each_method(candidates)
             continue
         longest: list[runner.Line] = max(candidates, key=len, default=[])
         # A single variant is a run of another study that happens to have the same settings.
-        if not study.vary or len({line["variant"] for line in longest}) > 1:
+        if len({line["variant"] for line in longest}) > 1:
             lines += longest
     return lines
 
