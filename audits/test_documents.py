@@ -6,6 +6,7 @@ import pytest
 
 from aleator import cli
 from aleator.benchmark import command, presentation
+from aleator.benchmark.research_effects import effects
 from aleator.benchmark.studies import STUDIES
 from audits.committed import RESULTS, ROOT, lines, make_tables, text_of
 
@@ -18,6 +19,24 @@ BEST_METHODS = {
     "LFR leads on Theorem under both probes": ("LFR", ["Theorem", "Theorem, standardized"]),
     "its paper's recipe leads on Income": (
         "LFR, paper's recipe", ["Income", "Income, standardized"]),
+}  # fmt: skip
+
+# What docs/research.md concludes, and the differences from the defaults that must confirm it: the
+# study, the variant, the labels, and the range in points.
+CONCLUSIONS = {
+    "are two to three points behind an encoder that begins with random features": [
+        ("research-encoder", "the paper's encoder, default projectors", labels, (-3.5, -1.5))
+        for labels in ("few", "all")],
+    "LFR is one to four points behind": [
+        ("research-families", f"networks ({network})", labels, (-4.5, -0.5))
+        for network in ("cnn", "mlp") for labels in ("few", "all")],
+    "a point better than random weights with all labels, less with few": [
+        ("research-budget", "random weights", "all", (-1.5, -0.5)),
+        ("research-budget", "random weights", "few", (-0.9, -0.1))],
+    "for five epochs or for twenty makes no difference on average": [
+        ("research-budget", "5", labels, (-0.25, 0.25)) for labels in ("few", "all")],
+    "eighty epochs make it worse": [
+        ("research-budget", "80", labels, (-1.5, -0.1)) for labels in ("few", "all")],
 }  # fmt: skip
 
 # The tables that contain the numbers in each paragraph of "What the figures show".
@@ -52,6 +71,15 @@ def test_best_methods_in_the_readme(sentence):
     ((_, table),) = presentation.tables_of(study, stored)
     method, columns = BEST_METHODS[sentence]
     assert {column: table.ranked(column)[0] for column in columns} == dict.fromkeys(columns, method)
+
+
+@pytest.mark.parametrize("sentence", CONCLUSIONS)
+def test_conclusions_of_the_research(sentence):
+    assert sentence in text_of("docs/research.md"), "reworded? update CONCLUSIONS"
+    held_out = [line for line in lines("runs.jsonl") if line.get("held_out")]
+    for study, variant, labels, (low, high) in CONCLUSIONS[sentence]:
+        found = effects(command.lines_of_study(STUDIES[study], held_out))[variant][labels]
+        assert low <= found.mean <= high
 
 
 def test_committed_tables_are_generated(tmp_path):
