@@ -16,7 +16,7 @@ CPU_RATIO = {"income": 2.0, "har": 1.8}
 DEFAULTS = {
     "default-small": (15, 1),
     "default-har": (180, 2),
-    "default-income": (60, 2),
+    "default-income": (60, 2.5),
     "default-kvasir-v1": (600, 3),
 }
 
