@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 # Colors of Okabe and Ito; families keep their color and marker in all panels.
 _FEATURES_COLOR, _LFR_COLOR = "#0072B2", "#D55E00"
 _DASHES = {"all": "-", "few": "--"}
-_COLORS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#8A6D3B", "#7F7F7F",
-           "#000000")  # fmt: skip
-_MARKERS = "osD^vPX*h"
+# Of families that are drawn from the data. The numbers of colors and markers have no common divisor,
+# so that no two families look the same.
+_COLORS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#8A6D3B")
+_MARKERS = "osD^v*hp"
+_NETWORKS = "networks"
+_NETWORK_COLOR, _NETWORK_MARKERS = "#000000", "XPs"
 
 
 def feature_counts(lines: Sequence[Line], *, title: str) -> Figure:
@@ -96,18 +100,31 @@ def projectors(lines: Sequence[Line], *, title: str) -> Figure:
         list(parts), title=title, x_axis="variance that raw values predict linearly, %",
         y_axis="accuracy of the outputs, %",
     )  # fmt: skip
-    families = list(dict.fromkeys(line["variant"] for line in lines))
+    styles = _styles(list(dict.fromkeys(line["variant"] for line in lines)))
     for axes, part in zip(panels, parts.values(), strict=True):
-        for number, family in enumerate(families):
+        for family, (color, marker) in styles.items():
             points = [_point(line) for line in part if line["variant"] == family]
             if points:
                 axes.plot(
                     *map(fmean, zip(*points, strict=True)), linestyle="none", markersize=7,
-                    color=_COLORS[number % len(_COLORS)], marker=_MARKERS[number % len(_MARKERS)],
-                    label=family,
+                    color=color, marker=marker, label=family,
                 )  # fmt: skip
-    add_legend(figure, panels, families, _note(lines))
+    add_legend(figure, panels, list(styles), _note(lines))
     return figure
+
+
+def _styles(families: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Colors and markers of families; networks are black and come last."""
+    drawn = [family for family in families if not family.startswith(_NETWORKS)]
+    networks = [family for family in families if family.startswith(_NETWORKS)]
+    styles = {
+        family: (_COLORS[number % len(_COLORS)], _MARKERS[number % len(_MARKERS)])
+        for number, family in enumerate(drawn)
+    }
+    return styles | {
+        family: (_NETWORK_COLOR, marker)
+        for family, marker in zip(networks, cycle(_NETWORK_MARKERS), strict=False)
+    }
 
 
 def _point(line: Line) -> tuple[float, float]:
