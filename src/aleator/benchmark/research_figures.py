@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Colors of Okabe and Ito; families keep their color and marker in all panels.
 _FEATURES_COLOR, _LFR_COLOR = "#0072B2", "#D55E00"
 _DASHES = {"all": "-", "few": "--"}
-# Of families that are drawn from the data. The numbers of colors and markers have no common divisor,
-# so that no two families look the same.
+# Of families that are drawn from the data. No two families look the same, because the numbers of
+# colors and markers have no common divisor.
 _COLORS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#8A6D3B")
 _MARKERS = "osD^v*hp"
 _NETWORKS = "networks"
