@@ -36,4 +36,4 @@ def test_demo(demo, tmp_path, monkeypatch, capsys):
         assert lfr[1] > max(raw[1], network[1]) - 0.015
     for kind, _, X, _ in demo.data_sets():
         loaded = aleator.load(tmp_path / "demo-output" / kind)
-        assert loaded.transform(X[:3]).shape == (3, loaded.embedding_dim_)
+        assert loaded.transform(X[:3]).shape == (3, 512)

@@ -127,7 +127,7 @@ class TestLabelCurve:
         models = {
             "raw": None,
             "scaled": StandardScaler().fit(sets[0]),
-            "encoder": RandomEncoder(embedding_dim=16, random_state=0).fit(sets[0]),
+            "encoder": RandomEncoder(embedding_dim=64, random_state=0).fit(sets[0]),
             "tree": DecisionTreeClassifier(),
             "svm": make_pipeline(StandardScaler(), LinearSVC()),  # without predict_proba
             "net": Supervised(epochs=15, learning_rate=0.02, embedding_dim=16, progress=False),
@@ -141,7 +141,7 @@ class TestLabelCurve:
             assert len(set(table[2])) == 1  # all samples are drawn once
             if name != "prior":
                 assert curve.mean(name)[2] > 0.85
-                assert curve.mean(name)[1] > 0.65  # a fifth of 60 labels may choose badly
+                assert curve.mean(name)[1] > 0.75
         frequent = np.mean(sets[3] == "a")
         np.testing.assert_allclose(curve.accuracy["prior"][1:], frequent)
         again = label_curve(

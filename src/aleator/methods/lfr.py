@@ -12,10 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import torch
 from torch import nn
 
-from aleator.diversity import default_n_candidates
 from aleator.estimators import FitContext, TrainedLearner, TrainingSpec, estimator
 from aleator.estimators.network_specs import (
     EncoderSpec,
@@ -28,12 +26,16 @@ from aleator.estimators.network_specs import (
 )
 from aleator.methods import paper_recipes
 from aleator.methods.lfr_phases import LOSSES, TRAININGS, lfr
+from aleator.methods.lfr_projectors import (
+    are_drawn_from_data,
+    projector_counts,
+    select_projectors,
+)
 from aleator.methods.lfr_start import fit_on_sample
-from aleator.modalities.choices import is_drawn_from_data
 from aleator.modalities.spec import RANDOM_FEATURES
 from aleator.networks.frozen_front import FrozenFront
 from aleator.networks.shapes import checked_output_width
-from aleator.projectors import INITIALIZATIONS, Candidates, Selection, select
+from aleator.projectors import INITIALIZATIONS
 from aleator.projectors.target_scaling import TARGET_SCALINGS
 from aleator.training.devices import seeded
 from aleator.training.head_bank import HeadBank
@@ -271,14 +273,14 @@ class LFR(TrainedLearner):
         check_modules("predictors", self.predictors)
 
     def _prepare(self, context: FitContext) -> TrainingSpec:
-        drawn_from_data = self._draws_from_data(context)
-        n_projectors, n_candidates = self._counts(drawn_from_data)
+        drawn_from_data = are_drawn_from_data(self, context.modality)
+        counts = projector_counts(self, drawn_from_data)
         shape = context.adapter.shape
         with seeded(context.seeds.encoder):
             encoder = self._networks["encoder"].build(self, context.network_context({}))
         embedding_dim = checked_output_width(encoder, shape, "encoder")
         target_dim = self.target_dim or (_TARGET_DIM if drawn_from_data else embedding_dim)
-        selection = self._select_projectors(context, n_projectors, n_candidates, target_dim)
+        selection = select_projectors(self, self._projectors_spec, context, counts, target_dim)
         target_dim = checked_output_width(selection.projectors[0], shape, "projector")
         attributes = {
             "embedding_dim_": embedding_dim,
@@ -286,7 +288,7 @@ class LFR(TrainedLearner):
             "selected_projectors_": selection.indices,
             "projector_kernel_": selection.kernel,
         }
-        network_context = context.network_context(attributes, {"predictors": n_projectors})
+        network_context = context.network_context(attributes, {"predictors": counts.kept})
         with seeded(context.seeds.heads):
             predictors = self._make_predictors(network_context)
         scaling = fit_on_sample(
@@ -327,13 +329,6 @@ class LFR(TrainedLearner):
 
         return TrainingSpec(method, fitted_attributes)
 
-    def _draws_from_data(self, context: FitContext) -> bool:
-        """Whether all projectors are drawn from the data, not networks with random weights."""
-        if self.projectors is not None:
-            return False
-        choices = context.modality.projector_choices(self.projector)
-        return all(is_drawn_from_data(context.modality, choice) for choice in choices)
-
     def _resolve_loss(self, drawn_from_data: bool) -> Any:
         if isinstance(self.loss, str) and self.loss == "auto":
             return "mse" if drawn_from_data else "bbt"
@@ -358,55 +353,6 @@ class LFR(TrainedLearner):
         if has_features and isinstance(encoder, str) and encoder == RANDOM_FEATURES:
             return _LEARNING_RATE
         return super()._default_learning_rate(context)
-
-    def _counts(self, drawn_from_data: bool) -> tuple[int, int]:
-        """Return the number of projectors kept and of candidates."""
-        kept, drawn = self.n_projectors, self.n_candidates
-        if self.projectors is not None:
-            given = len(self.projectors)
-            if drawn is None:
-                kept = drawn = given
-            elif drawn != given:
-                raise ValueError(
-                    f"n_candidates={drawn}, but {given} projectors are given: to select among "
-                    f"them set n_candidates={given}, to use them all leave it None"
-                )
-        if drawn is None:
-            drawn = kept if drawn_from_data else default_n_candidates(kept)
-        if kept > drawn:
-            raise ValueError(
-                f"n_projectors={kept} is larger than n_candidates={drawn}: "
-                "no more projectors can be kept than are drawn"
-            )
-        if self.predictors is not None and len(self.predictors) != kept:
-            raise ValueError(
-                f"{len(self.predictors)} predictors are given for {kept} projectors: "
-                "there must be one for each"
-            )
-        return kept, drawn
-
-    def _select_projectors(
-        self, context: FitContext, n_projectors: int, n_candidates: int, target_dim: int
-    ) -> Selection:
-        shape = context.adapter.shape
-        if self.projectors is not None:
-            candidates = Candidates.from_modules(copy_modules(self.projectors))
-            checked_output_width(candidates[0], shape, "projector")
-        else:
-            network_context = context.network_context({"target_dim_": target_dim})
-            candidates = Candidates.drawn(
-                lambda position: self._projectors_spec.build_one(self, network_context, position),
-                context.seeds.projectors,
-                n_candidates,
-                init=self.projector_init,
-                weight_dropout=self.weight_dropout,
-                keep=not isinstance(self.projector, (str, nn.Module)),
-            )
-            if isinstance(self.projector, nn.Module):
-                checked_output_width(self.projector, shape, "projector")
-        rows = context.sampler.peek()[: self.selection_size or max(2, self.batch_size)]
-        batch = torch.from_numpy(context.source.gather(rows.numpy()))
-        return select(candidates, batch, n_projectors)
 
     def _make_predictors(self, context: NetworkContext) -> list[nn.Module]:
         if self.predictors is None:

@@ -155,7 +155,8 @@ class FeatureBank(DrawnModule):
         -------
         Tensor of shape (m, n_features) or (m, n_components)
         """
-        features = (self.raw(x) - self.mean) / self.scale
+        # In place: these are the largest arrays of an encoder.
+        features = self.raw(x).sub_(self.mean).div_(self.scale)
         return features @ self.components if self.components.numel() else features
 
 
