@@ -13,8 +13,10 @@ from aleator.training.host_rows import HostRows, TensorRows
 from aleator.training.method import DerivedColumn
 from aleator.training.plan import DEVICE, RECOMPUTED, Plan
 
-# Samples are passed through a network in pieces of about this many input values.
+# Samples are passed through a network in pieces of about this many input values. On a CPU, pieces of
+# narrow tables have fewer: what a network computes may be much wider than a row.
 _PIECE = {"cuda": 1 << 24, "cpu": 1 << 19}
+_MOST_ROWS_ON_CPU = 2048
 
 
 def rows_per_piece(values_per_row: int, device: torch.device) -> int:
@@ -25,7 +27,8 @@ def rows_per_piece(values_per_row: int, device: torch.device) -> int:
     >>> rows_per_piece(1 << 10, torch.device("cpu"))
     512
     """
-    return max(1, _PIECE.get(device.type, _PIECE["cpu"]) // max(1, values_per_row))
+    rows = max(1, _PIECE.get(device.type, _PIECE["cpu"]) // max(1, values_per_row))
+    return rows if device.type == "cuda" else min(rows, _MOST_ROWS_ON_CPU)
 
 
 class ResidentColumn:
