@@ -11,7 +11,7 @@ from audits.committed import lines
 CPU = {
     "default-small": (15, 1),
     "default-har": (180, 2),
-    "default-income": (60, 2.5),
+    "default-income": (60, 2),
     "default-kvasir-v1": (600, 3),
 }
 # Most seconds of a fit on an H200.

@@ -33,10 +33,24 @@ CONCLUSIONS = {
     "a point better than random weights with all labels, less with few": [
         ("research-budget", "random weights", "all", (-1.5, -0.5)),
         ("research-budget", "random weights", "few", (-0.9, -0.1))],
-    "for five epochs or for twenty makes no difference on average": [
-        ("research-budget", "5", labels, (-0.25, 0.25)) for labels in ("few", "all")],
+    "Training the network from there makes no difference on average, be it for five epochs": [
+        ("research-budget", epochs, labels, (-0.25, 0.25))
+        for epochs in ("0", "5") for labels in ("few", "all")],
     "eighty epochs make it worse": [
         ("research-budget", "80", labels, (-1.5, -0.1)) for labels in ("few", "all")],
+    "The loss hardly matters, nor whether encoder and predictors are trained together": [
+        *(("research-loss", loss, labels, (-0.5, 0.5))
+          for loss in ("bbt", "cosine", "infonce") for labels in ("few", "all")),
+        *(("research-training", "alternating", labels, (-0.25, 0.25)) for labels in ("few", "all"))],
+    "LFR loses half a point on average with all labels, and nothing with few": [
+        ("research-width", "256", "all", (-0.75, -0.25)),
+        ("research-width", "256", "few", (-0.25, 0.25))],
+    "Whitening costs two points with few labels": [
+        ("research-scaling", "whiten", "few", (-2.5, -1.5))],
+    "8192 random features without training are less than a point better": [
+        ("research-feature-counts", "8192", labels, (0, 1)) for labels in ("few", "all")],
+    "as few features as that, without a map, are worse": [
+        ("research-feature-counts", count, "all", (-2, -0.2)) for count in ("512", "1024", "2048")],
 }  # fmt: skip
 
 # The tables that contain the numbers in each paragraph of "What the figures show".
