@@ -41,7 +41,8 @@ CONCLUSIONS = {
     "The loss hardly matters, nor whether encoder and predictors are trained together": [
         *(("research-loss", loss, labels, (-0.5, 0.5))
           for loss in ("bbt", "cosine", "infonce") for labels in ("few", "all")),
-        *(("research-training", "alternating", labels, (-0.25, 0.25)) for labels in ("few", "all"))],
+        *(("research-training", "alternating", labels, (-0.25, 0.25))
+          for labels in ("few", "all"))],
     "LFR loses half a point on average with all labels, and nothing with few": [
         ("research-width", "256", "all", (-0.75, -0.25)),
         ("research-width", "256", "few", (-0.25, 0.25))],

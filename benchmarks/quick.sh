@@ -10,7 +10,9 @@ bench() {
   "${BIN:-.venv/bin}/aleator" bench "$@" --small --epochs-scale 0.001 --seeds 0 --jobs 2 \
     --device cpu --out "$out"
 }
-bench table1 finetune transfer cifar10 neighbors --methods supervised random lfr
+bench table1 finetune cifar10 neighbors --methods supervised random lfr
+bench transfer --datasets fault-a cwru-size-7 \
+  --methods supervised supervised-transformer random tstcc-transformer lfr
 # The other ablations change parameters of LFR; on a table they take the least time.
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
   --datasets theorem --methods lfr

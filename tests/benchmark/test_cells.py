@@ -1,10 +1,14 @@
 """Cells and protocols: training, evaluation and the resulting lines."""
 
+from dataclasses import replace
+from itertools import product
+
 import pytest
 
 from aleator import Autoencoder, RandomEncoder, Supervised
 from aleator.benchmark import cells, datasets, protocols, recipes
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
+from aleator.benchmark.cells import Cell
+from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED, Transfer
 from tests.benchmark.helpers import BOTH, quick_cell
 
 
@@ -77,13 +81,31 @@ def test_transfer_is_evaluated_on_the_other_domain(monkeypatch, embedded_sizes):
     requested = []
     small = datasets.small
     monkeypatch.setattr(datasets, "small", lambda name: requested.append(name) or small(name))
-    names = tuple(protocols.transfer_to("fault-b", standardized=s) for s in (False, True))
+    names = tuple(
+        Transfer("fault-b", *variant).protocol for variant in product((False, True), repeat=2)
+    )
     lines = cells.run(quick_cell("fault-a", protocols=names), None, "cpu")
     assert requested == ["fault-a", "fault-b"]
-    assert len(embedded_sizes) == 2  # both parts of the target domain, once for both probes
+    assert len(embedded_sizes) == 4  # both parts of both domains, once for all probes
     assert tuple(line["protocol"] for line in lines) == names
     for line in lines:
         assert 0 <= line["metrics"]["accuracy"] <= 1
+
+
+@pytest.mark.parametrize("target_labels", [False, True])
+def test_labels_of_transfer_are_those_of_the_source_unless_it_says_otherwise(
+    monkeypatch, target_labels
+):
+    """The target domain has the classes of the source, under exchanged names."""
+    source = datasets.small("fault-a")
+    renamed = datasets.Split(source.X_train, 2 - source.y_train, source.X_test, 2 - source.y_test)
+    monkeypatch.setattr(datasets, "small", lambda n: source if n == "fault-a" else renamed)
+    protocol = Transfer("fault-b", target_labels, standardized=True).protocol
+    recipe = replace(recipes.read("fault-a", "random-features"), probe={"kind": "logistic"})
+    (line,) = cells.run(Cell(recipe, 0, (protocol,), 1.0, small=True), None, "cpu")
+    # One of three classes keeps its name.
+    expected = (0.9, 1) if target_labels else (0.2, 0.5)
+    assert expected[0] <= line["metrics"]["accuracy"] <= expected[1]
 
 
 def test_samples_without_labels_are_used_for_unsupervised_training_only(monkeypatch):

@@ -179,3 +179,46 @@ class TestFault:
         with pytest.raises(ValueError, match=r"train_b\.pt is truncated or damaged"):
             datasets.load("fault-b", tmp_path)
         assert not (tmp_path / "sprung").exists()
+
+
+class TestBearings:
+    CLASSES = ("Normal", "B007", "B014", "B021", "IR007", "IR014", "IR021",
+               "OR007@6", "OR014@6", "OR021@6")  # fmt: skip
+
+    @pytest.fixture
+    def packed(self, tmp_path):
+        """Four windows per recording, whose values are its number and the window's."""
+        recordings = [(bearing, load) for load in range(4) for bearing in range(10)]
+        rows = [(bearing, load, window) for bearing, load in recordings for window in range(4)]
+        bearing, load, window = np.array(rows).T
+        x = np.stack([10 * load + bearing, window], 1).astype(np.float16)
+        arrays = {"x": x, "y": bearing.astype(np.int8), "load": load.astype(np.int8)}
+        path = tmp_path / "cwru12k_de_4loads_w2048_f16.npz"
+        np.savez(path, **arrays, classes=np.array(self.CLASSES))
+        return path
+
+    def test_domain_of_a_load(self, packed, monkeypatch):
+        expect_size(monkeypatch, "cwru-load-2", 30, 10, 10, (1, 2))
+        split = datasets.load("cwru-load-2", packed.parent)
+        assert split.X_train.dtype == np.float32
+        # The last quarter of every recording is for testing.
+        assert split.X_train[:, 0, 1].tolist() == [0, 1, 2] * 10
+        assert split.X_test[:, 0].tolist() == [[20 + bearing, 3] for bearing in range(10)]
+        assert split.y_test.tolist() == list(range(10))
+
+    def test_domain_of_a_size_has_the_faulty_part_as_class(self, packed, monkeypatch):
+        expect_size(monkeypatch, "cwru-size-14", 36, 12, 3, (1, 2))
+        split = datasets.load("cwru-size-14", packed.parent)
+        expected = [(10 * load + bearing, part) for load in range(4)
+                    for bearing, part in ((2, 0), (5, 1), (8, 2))]  # fmt: skip
+        found = zip(split.X_test[:, 0, 0].tolist(), split.y_test.tolist(), strict=True)
+        assert list(found) == expected
+
+    def test_damaged_files_raise(self, packed):
+        packed.write_bytes(packed.read_bytes()[:-100])
+        with pytest.raises(ValueError, match=r"w2048_f16\.npz is truncated or damaged"):
+            datasets.load("cwru-load-0", packed.parent)
+
+    def test_other_numbers_of_windows_raise(self, packed):
+        with pytest.raises(ValueError, match="CWRU bearings, load 0 must have 440"):
+            datasets.load("cwru-load-0", packed.parent)

@@ -3,6 +3,7 @@
 import pytest
 
 from aleator.benchmark.datasets import DATASETS
+from aleator.benchmark.datasets.catalog import DOMAINS
 from aleator.benchmark.studies import STUDIES
 from aleator.benchmark.study import label_counts
 from aleator.diversity import default_n_candidates
@@ -33,9 +34,23 @@ def test_transfer_has_both_probes_and_every_other_domain():
         next(iter(STUDIES["transfer"].cells(["fault-a"], [method], [0])))
         for method in ("lfr", "supervised")
     )
-    plain = tuple(f"transfer to fault-{domain}" for domain in "bcd")
-    assert lfr.protocols == (*plain, *(f"{name}, standardised" for name in plain))
-    assert supervised.protocols == plain  # it has no probe
+    plain = [f"transfer to fault-{domain}" for domain in "bcd"]
+    target = [f"{name}, labeled target" for name in plain]
+    assert list(lfr.protocols) == [
+        *plain, *(f"{name}, standardised" for name in plain),
+        *target, *(f"{name}, standardised" for name in target),
+    ]  # fmt: skip
+    assert list(supervised.protocols) == plain  # it has no probe
+
+
+@pytest.mark.parametrize("group", DOMAINS)
+def test_transfer_compares_all_methods_for_series(group):
+    methods = {"logreg", "supervised", "supervised-transformer", "random", "random-default",
+               "random-features", "autoencoder", "diet", "simsiam", "byol", "simclr", "tstcc",
+               "tstcc-transformer", "dacl", "lfr", "lfr-default"}  # fmt: skip
+    for domain in DOMAINS[group]:
+        assert set(STUDIES["transfer"].methods_on(domain, None)) == methods
+        assert len(STUDIES["transfer"].cells([domain])) == 3 * len(methods)
 
 
 def test_selection_studies_draw_the_default_number_of_candidates():

@@ -214,7 +214,7 @@ class TestDACL:
 
 
 class TestAutoencoder:
-    @pytest.mark.parametrize("encoder", ["cnn", "tcn", "mlp"])
+    @pytest.mark.parametrize("encoder", ["cnn", "cnn-strided", "tcn", "transformer", "mlp"])
     @pytest.mark.parametrize("length", [1, 2, 7, 24])
     def test_decoders_of_series(self, random, encoder, length):
         X = random.normal(size=(20, 3, length))
@@ -253,7 +253,9 @@ class TestTSTCC:
         with pytest.raises(ValueError, match="TSTCC needs"):
             small("TSTCC", encoder=flat).fit(series)
 
-    @pytest.mark.parametrize("encoder", ["cnn", "tcn", nn.Conv1d(2, 4, 3), cnn_encoder])
+    @pytest.mark.parametrize(
+        "encoder", ["cnn", "cnn-pooled", "tcn", "transformer", nn.Conv1d(2, 4, 3), cnn_encoder]
+    )
     def test_encoders_with_one(self, series, encoder):
         TSTCC(encoder=encoder, epochs=1, progress=False).fit(series)
 

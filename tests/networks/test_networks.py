@@ -10,7 +10,8 @@ from torch import nn
 from aleator.modalities import get_modality
 from aleator.networks import ResidualBlock, TCNEncoder, cnn1d, resnet18, tcn
 from aleator.networks.mlp import mlp
-from aleator.networks.shapes import output_width
+from aleator.networks.series_transformer import SeriesTransformer
+from aleator.networks.shapes import feature_maps, output_width
 
 SHAPES = {
     "table": [(1,), (10,), (300,)],
@@ -52,6 +53,9 @@ def test_widths_of_the_papers_encoders():
     assert output_width(cnn1d.cnn_encoder((1, 178)), (1, 178)) == 3072
     assert output_width(cnn1d.cnn_encoder((1, 5120)), (1, 5120)) == 2048
     assert output_width(cnn1d.cnn_encoder((1, 5120), pooled=True), (1, 5120)) == 1024
+    # 162 steps, as in TS-TCC's settings for Fault Diagnosis.
+    strided = cnn1d.cnn_encoder((1, 5120), strided=True)
+    assert feature_maps(strided, torch.zeros(2, 1, 5120)).shape == (2, 128, 162)
     assert output_width(get_modality("table").encoders["mlp"]((104,), None), (104,)) == 256
     assert output_width(tcn.tcn_encoder((42, 48)), (42, 48)) == 64
     assert output_width(resnet18((3, 32, 32)), (3, 32, 32)) == 2048
@@ -108,6 +112,45 @@ def test_tcn_is_causal_and_splits_the_static_channel_off():
     assert encoder.blocks[0].convolutions[0].weight.std() < 0.02
     with pytest.raises(ValueError, match="besides the static one"):
         TCNEncoder((1, 9), static_channel=0)
+
+
+class TestSeriesTransformer:
+    @pytest.mark.parametrize(
+        ("time", "patch", "n_patches"), [(1, 1, 1), (64, 1, 64), (65, 2, 33), (5120, 80, 64)]
+    )
+    def test_long_series_have_longer_patches_not_more(self, time, patch, n_patches):
+        encoder = SeriesTransformer((2, time))
+        assert encoder.patch_length == patch
+        assert feature_maps(encoder, torch.zeros(2, 2, time)).shape == (2, 128, n_patches)
+
+    def test_by_hand(self):
+        """Without blocks, a patch is a linear map of its values plus its position, normalized."""
+        encoder = SeriesTransformer((2, 130), depth=0)
+        x = torch.randn(5, 2, 130)
+        padded = torch.cat([x, torch.zeros(5, 2, 2)], 2)
+        weight, bias = encoder.embed.weight.flatten(1), encoder.embed.bias
+        for k in (0, 20, 43):  # the last patch is filled up
+            patch = padded[:, :, 3 * k : 3 * k + 3].flatten(1)
+            token = patch @ weight.T + bias + encoder.positions[k]
+            token = (token - token.mean(1, keepdim=True)) / token.std(1, False, True)
+            found = encoder.feature_maps(x)[:, :, k]
+            torch.testing.assert_close(found, token, atol=1e-3, rtol=1e-3)
+
+    def test_every_patch_reads_every_other(self):
+        encoder = SeriesTransformer((1, 128)).eval()
+        x = torch.randn(1, 1, 128)
+        changed = x.clone()
+        changed[..., :2] += 1
+        difference = (encoder.feature_maps(x) - encoder.feature_maps(changed)).abs().amax((0, 1))
+        assert (difference > 1e-6).all()
+
+    def test_order_matters(self):
+        encoder = SeriesTransformer((1, 64)).eval()
+        x = torch.randn(4, 1, 64)
+        assert not torch.allclose(encoder(x), encoder(x.flip(2)), atol=1e-3)
+        with torch.no_grad():
+            encoder.positions.zero_()
+        torch.testing.assert_close(encoder(x), encoder(x.flip(2)), atol=1e-4, rtol=1e-4)
 
 
 def test_resnet18_has_the_published_size():

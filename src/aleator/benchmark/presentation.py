@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from aleator.benchmark import (
@@ -14,6 +13,8 @@ from aleator.benchmark import (
     plots,
     research_figures,
     research_tables,
+    transfer_figure,
+    transfer_tables,
 )
 from aleator.benchmark.datasets import DATASETS
 from aleator.benchmark.protocols import (
@@ -22,7 +23,6 @@ from aleator.benchmark.protocols import (
     STANDARDIZED,
     TIMED,
     is_standardized,
-    target_of,
 )
 from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.research_studies import DIAGNOSIS, FEATURE_COUNTS
@@ -35,7 +35,7 @@ from aleator.benchmark.result_lines import (
     short_name,
 )
 from aleator.benchmark.result_table import Table
-from aleator.benchmark.studies import LABELS
+from aleator.benchmark.studies import LABELS, TRANSFER
 from aleator.benchmark.study import Study
 
 # Suffix of the columns of the standardized protocol.
@@ -96,6 +96,8 @@ def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
     """
     if study.name == LABELS:
         return label_tables.tables(lines)
+    if study.name == TRANSFER:
+        return transfer_tables.tables(lines)
     if study.held_out:
         return research_tables.tables(study, lines)
     ordered = in_table_order(lines)
@@ -104,8 +106,6 @@ def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
         heads = [
             f"{short_name(line['dataset'])}, {_protocol_name(line)} protocol" for line in ordered
         ]
-    elif study.name == "transfer":
-        heads = [f"{_protocol_name(line).capitalize()} protocol" for line in ordered]
     else:
         heads = [""] * len(ordered)
     parts: dict[str, list[Line]] = {}
@@ -135,12 +135,8 @@ def _make_table(study: Study, lines: Sequence[Line]) -> Table:
             table.add(title_of(line["method"]), line["variant"], score(line))
         elif study.vary:
             _add_variant(table, study, line)
-        elif study.name == "transfer":
-            _add_transfer(table, line)
         else:
             _add_method(table, line)
-    if study.name == "transfer":
-        _add_average(table, lines)
     if any(line["small"] for line in lines):
         table.known.clear()  # the paper's results do not apply to synthetic data
     table.remarks += remarks(lines)
@@ -163,27 +159,6 @@ def _add_method(table: Table, line: Line) -> None:
         table.known[row, column] = known[line["method"]]
 
 
-def _add_transfer(table: Table, line: Line) -> None:
-    source, target = line["dataset"], target_of(line["protocol"])
-    pair = f"{source[-1]}{str(target)[-1]}"
-    row, column = title_of(line["method"]), f"{pair[0].upper()} → {pair[1].upper()}"
-    table.add(row, column, score(line))
-    if line["method"] in paper.TRANSFER and not is_standardized(line["protocol"]):
-        table.known[row, column] = paper.TRANSFER[line["method"]][paper.PAIRS.index(pair)], None
-
-
-def _add_average(table: Table, lines: Sequence[Line]) -> None:
-    """Add the mean over all pairs of domains, for every seed that has all of them."""
-    scores: dict[tuple[str, int], list[float]] = {}
-    for line in lines:
-        scores.setdefault((line["method"], line["seed"]), []).append(score(line))
-    for (method, _), values in scores.items():
-        if len(values) == len(paper.PAIRS):
-            table.add(title_of(method), "average", fmean(values))
-            if method in paper.TRANSFER and not is_standardized(lines[0]["protocol"]):
-                table.known[title_of(method), "average"] = fmean(paper.TRANSFER[method]), None
-
-
 def _add_variant(table: Table, study: Study, line: Line) -> None:
     column = column_name(line["dataset"], line["epochs_scale"])
     if line["protocol"] == STANDARDIZED:
@@ -198,6 +173,9 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     """Yield one figure per data set, or one of all, with the name of its file."""
     if lines and study.name in _PANELS:
         yield study.name, _PANELS[study.name](lines, title=study.title)
+    if study.name == TRANSFER:
+        for group, part in transfer_tables.by_group(lines).items():
+            yield f"{study.name}-{group}", transfer_figure.draw(group, part)
     if not lines or study.held_out or not (study.vary or TIMED in study.protocols):
         return
     ordered = in_table_order(lines)

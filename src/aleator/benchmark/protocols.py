@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import stdev
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from aleator.benchmark.timing import by_epoch, steady
 PAPER, STANDARDIZED = "paper", "standardised"
 FINETUNED, TIMED = "finetuned", "timed"
 PROJECTORS = "projectors"
-_TRANSFER = "transfer to "
+_TRANSFER, _TARGET_LABELS = "transfer to ", ", labeled target"
 _LABELS, _ALL = " labels", "all"
 
 # How often samples are drawn for a number of labels below all.
@@ -74,50 +74,61 @@ class Case:
         return self._embeddings[target]
 
 
-def transfer_to(dataset: str, *, standardized: bool = False) -> str:
-    """Name the protocol that evaluates on another domain.
+@dataclass(frozen=True)
+class Transfer:
+    """The protocol that evaluates on another domain than that of the training.
 
     Parameters
     ----------
-    dataset : str
-        The target domain.
+    target : str
+        The other domain.
+    target_labels : bool, default=False
+        Whether the probe is fitted on the target domain. Otherwise it is fitted on the domain of
+        the training, as in CA-TCC (Eldele et al. 2023), which the paper follows.
     standardized : bool, default=False
         Whether the probe standardizes the embedding.
 
-    Returns
-    -------
-    protocol : str
-        Name of the protocol, as result files store it.
-
     Examples
     --------
-    >>> transfer_to("fault-b"), transfer_to("fault-b", standardized=True)
-    ('transfer to fault-b', 'transfer to fault-b, standardised')
+    >>> Transfer("fault-b").protocol, Transfer("fault-b", target_labels=True).protocol
+    ('transfer to fault-b', 'transfer to fault-b, labeled target')
+    >>> Transfer.parse("transfer to fault-b, standardised").standardized
+    True
     """
-    return _TRANSFER + dataset + (f", {STANDARDIZED}" if standardized else "")
+
+    target: str
+    target_labels: bool = False
+    standardized: bool = False
+
+    @property
+    def protocol(self) -> str:
+        """Name of the protocol, as result files store it."""
+        suffixes = (_TARGET_LABELS if self.target_labels else "", _suffix(self.standardized))
+        return _TRANSFER + self.target + "".join(suffixes)
+
+    @classmethod
+    def parse(cls, protocol: str) -> Self | None:
+        """Read the name of a protocol; None if it is not a transfer.
+
+        Parameters
+        ----------
+        protocol : str
+            Name of a protocol.
+
+        Returns
+        -------
+        Transfer or None
+        """
+        if not protocol.startswith(_TRANSFER):
+            return None
+        standardized = is_standardized(protocol)
+        name = protocol.removeprefix(_TRANSFER).removesuffix(_suffix(standardized))
+        target = name.removesuffix(_TARGET_LABELS)
+        return cls(target, target_labels=target != name, standardized=standardized)
 
 
-def target_of(protocol: str) -> str | None:
-    """Return the target domain of a transfer protocol, or None for any other protocol.
-
-    Parameters
-    ----------
-    protocol : str
-        Name of a protocol.
-
-    Returns
-    -------
-    dataset : str or None
-        The data set it evaluates on.
-
-    Examples
-    --------
-    >>> target_of("transfer to fault-b, standardised"), target_of("paper")
-    ('fault-b', None)
-    """
-    if not protocol.startswith(_TRANSFER):
-        return None
-    return protocol.removeprefix(_TRANSFER).removesuffix(f", {STANDARDIZED}")
+def _suffix(standardized: bool) -> str:
+    return f", {STANDARDIZED}" if standardized else ""
 
 
 def is_standardized(protocol: str) -> bool:
@@ -265,10 +276,15 @@ def evaluate(protocol: str, case: Case) -> dict[str, float]:
         return _evaluate_projectors(case)
     if uses_labels(protocol):
         return _evaluate_label_count(case, protocol.removesuffix(_LABELS))
-    target = target_of(protocol)
+    transfer = Transfer.parse(protocol)
+    target = transfer.target if transfer else None
     if case.recipe.probe["kind"] == "own":
         return _evaluate_classifier(case, case.evaluation_data(target))
-    return _evaluate_probe(case, case.embedded(target), standardized=is_standardized(protocol))
+    embedded = case.embedded(target)
+    if transfer and not transfer.target_labels:
+        source = case.embedded(None)
+        embedded = Split(source.X_train, source.y_train, embedded.X_test, embedded.y_test)
+    return _evaluate_probe(case, embedded, standardized=is_standardized(protocol))
 
 
 def _evaluate_classifier(case: Case, split: Split) -> dict[str, float]:

@@ -1,4 +1,7 @@
-"""Recipes: the settings of a method for a data set, read from configs/DATASET/METHOD.yaml."""
+"""Recipes: the settings of a method for a data set, read from configs/DATASET/METHOD.yaml.
+
+The domains of a data set share its recipes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aleator.atomic_io import json_digest
+from aleator.benchmark.datasets.catalog import DOMAINS
 
 _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
@@ -14,11 +18,13 @@ _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
 
 # Names used in recipes and results, and the estimators they stand for, in the order of tables. An
 # estimator that Aleator does not have is one of scikit-learn's ensembles. The suffix "-default"
-# stands for the default encoder and settings of LFR.
+# stands for the default encoder and settings of LFR, "-transformer" for another encoder than the
+# CNN.
 METHODS = {
     "logreg": "LogReg",
     "boosting": "HistGradientBoostingClassifier",
     "supervised": "Supervised",
+    "supervised-transformer": "Supervised",
     "random": "RandomEncoder",
     "random-default": "RandomEncoder",
     "random-features": "RandomFeatures",
@@ -30,6 +36,7 @@ METHODS = {
     "scarf": "SCARF",
     "stab": "STab",
     "tstcc": "TSTCC",
+    "tstcc-transformer": "TSTCC",
     "dacl": "DACL",
     "lfr": "LFR.paper",
     "lfr-default": "LFR",
@@ -38,6 +45,8 @@ METHODS = {
 # Names in tables and figures, where they are not those of the estimators.
 _TITLES = {
     "boosting": "Gradient boosting",
+    "supervised-transformer": "Supervised, transformer",
+    "tstcc-transformer": "TSTCC, transformer",
     "random-default": "LFR's encoder, random weights",
     "lfr": "LFR, paper's recipe",
 }
@@ -46,7 +55,7 @@ _TITLES = {
 _LENGTHS = ("epochs", "steps", "warmup_epochs")
 
 # Methods that learn from labels; they are evaluated by their own predictions.
-CLASSIFIERS = ("logreg", "boosting", "supervised")
+CLASSIFIERS = ("logreg", "boosting", "supervised", "supervised-transformer")
 
 
 @dataclass(frozen=True)
@@ -289,7 +298,11 @@ def names() -> list[tuple[str, str]]:
     >>> ("income", "lfr") in names()
     True
     """
-    return sorted((path.parent.name, path.stem) for path in config_folder().glob("*/*.yaml"))
+    return sorted(
+        (dataset, path.stem)
+        for path in config_folder().glob("*/*.yaml")
+        for dataset in DOMAINS.get(path.parent.name, (path.parent.name,))
+    )
 
 
 def methods_for(dataset: str) -> list[str]:
@@ -345,8 +358,9 @@ def read(dataset: str, method: str = "lfr") -> Recipe:
         raise ImportError(
             "recipes are YAML files; install PyYAML with pip install 'aleator[bench]'"
         ) from error
-    path = config_folder() / dataset / f"{method}.yaml"
-    if not path.exists():
+    folder = next((name for name, domains in DOMAINS.items() if dataset in domains), dataset)
+    path = config_folder() / folder / f"{method}.yaml"
+    if dataset in DOMAINS or not path.exists():
         known = sorted({name for name, _ in names()})
         if dataset not in known:
             raise ValueError(f"no recipe for data set {dataset!r}; known: {', '.join(known)}")
@@ -354,4 +368,4 @@ def read(dataset: str, method: str = "lfr") -> Recipe:
             f"no recipe for method {method!r} on data set {dataset!r}; known methods: "
             f"{', '.join(methods_for(dataset))}"
         )
-    return Recipe(**yaml.safe_load(path.read_text(encoding="utf-8")))
+    return Recipe(**{**yaml.safe_load(path.read_text(encoding="utf-8")), "dataset": dataset})

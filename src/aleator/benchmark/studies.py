@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from aleator.benchmark.datasets.catalog import DOMAINS
 from aleator.benchmark.protocols import FINETUNED, TIMED
 from aleator.benchmark.recipes import Recipe
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
-from aleator.benchmark.study import Study, Vary, label_counts
+from aleator.benchmark.study import TRANSFER, Study, Vary, label_counts
 
 
 def _each(axis: str, values: Iterable[Any]) -> Vary:
@@ -71,7 +72,7 @@ LABELS = "labels"
 # Learns from the labels of tables; only label curves compare it with the others.
 _LABELS_ONLY = ("boosting",)
 
-_FAULT = ("fault-a", "fault-b", "fault-c", "fault-d")
+_DOMAINS = tuple(domain for domains in DOMAINS.values() for domain in domains)
 _TABLE1 = ("har", "epilepsy", "mimic3", "physionet2012", "income", "theorem", "hepmass", "kvasir",
            "kvasir-v1")  # fmt: skip
 _TRAINED = ("autoencoder", "diet", "simsiam", "simclr", "scarf", "stab", "tstcc", "dacl", "lfr")
@@ -91,10 +92,7 @@ STUDIES = {
             "finetune", "Fine-tuning of the whole encoder with labels", (*_TABLE1, "cifar10"),
             (FINETUNED,), ("supervised", "random", "byol", *_TRAINED),
         ),
-        Study(
-            "transfer", "Transfer from one domain to another", _FAULT, (),
-            ("supervised", "random", "tstcc", "lfr"),
-        ),
+        Study(TRANSFER, "Transfer from one domain to another", _DOMAINS, ()),
         Study(
             "cifar10", "All methods on CIFAR-10", ("cifar10",), excluded=("logreg", *_LABELS_ONLY)
         ),

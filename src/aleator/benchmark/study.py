@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from aleator.benchmark import recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.datasets import DATASETS, SMALL_SAMPLES, domains
-from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED, transfer_to, with_labels
+from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED, Transfer, with_labels
 from aleator.benchmark.recipes import CLASSIFIERS, Recipe
+
+# The study whose protocols are the other domains of a data set.
+TRANSFER = "transfer"
 
 Vary = Callable[[Recipe], list[Recipe]]
 # Numbers of labels below all of them: (dataset, small) -> counts
@@ -138,10 +142,10 @@ class Study:
         if self.labels is not None:
             return tuple(with_labels(n) for n in (*self.labels(recipe.dataset, small), None))
         has_probe = recipe.method not in CLASSIFIERS
-        if self.name == "transfer":
+        if self.name == TRANSFER:
             others = [n for n in domains(recipe.dataset.rpartition("-")[0]) if n != recipe.dataset]
-            variants = (False, True) if has_probe else (False,)
-            return tuple(transfer_to(n, standardized=v) for v in variants for n in others)
+            variants = product((False, True), repeat=2) if has_probe else [(False, False)]
+            return tuple(Transfer(n, *v).protocol for v in variants for n in others)
         if not has_probe and TIMED not in self.protocols:
             return (PAPER,)
         return self.protocols

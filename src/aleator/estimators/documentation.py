@@ -12,13 +12,14 @@ embedding_dim : int or None, default=?
     Width of the embedding. For "random-features", None is 512 for series, 1024 for tables and 2048
     for images, but 512 for all if there are less than 2048 samples. For networks, None is 256 for
     tables, 2048 for images, the flattened width of the CNN for series (at most 1024 for long
-    series, whose CNN is pooled), and 64 for a TCN.
+    series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
     training data. Names are "random-features" (random features of the data, followed by a small
     network, which is trained), "auto" (the paper's network) and "mlp"; for series "cnn",
-    "cnn-pooled" (width independent of the length; "auto" for long series) and "tcn"; for images
+    "cnn-pooled" (width independent of the length; "auto" for long series), "cnn-strided" (a first
+    convolution for long series), "tcn" and "transformer" (of patches of time steps); for images
     "resnet18".""",
     "{data}": """\
 modality : {"auto", "table", "series", "image"}, default=?

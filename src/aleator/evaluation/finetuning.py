@@ -110,7 +110,10 @@ def transfer(
     """Pre-train on a source domain and evaluate a probe on a target domain.
 
     For every seed a clone of `model` is fitted on the source domain without labels. The probe is
-    then fitted on its embedding of the training set and evaluated on that of the test set.
+    then fitted on its embedding of the training set and evaluated on that of the test set. If the
+    training set is that of the source domain, no label of the target domain is used (Eldele et al.,
+    Self-supervised contrastive representation learning for semi-supervised time-series
+    classification, 2023). If it is one of the target domain, the probe adapts to it.
 
     Parameters
     ----------
@@ -118,10 +121,14 @@ def transfer(
         An estimator with a parameter ``random_state``; it need not be fitted and is not changed.
     X_source : array-like
         Unlabeled data of the source domain.
-    X_train, X_test : array-like
+    X_train : array-like
+        Labeled data of the source domain or of the target domain.
+    y_train : array-like of shape (n_samples,)
+        Their labels.
+    X_test : array-like
         Data of the target domain.
-    y_train, y_test : array-like of shape (n_samples,)
-        Labels of the target domain.
+    y_test : array-like of shape (n_samples,)
+        Their labels.
     seeds : sequence of int, default=(0,)
         Seeds of the pre-training and of the probe.
     probe : callable, default=linear_classifier

@@ -82,7 +82,7 @@ _IMAGE: dict[str, Any] = {
     "schedule": "cosine",
     "precision": "bf16",
 }
-_FAULT: dict[str, Any] = {**_SERIES, "embedding_dim": 2048}
+_FAULT: dict[str, Any] = {**_SERIES, "encoder": "cnn-strided", "embedding_dim": 2048}
 
 RECIPES: dict[str, dict[str, Any]] = {
     "cifar10": {

@@ -12,6 +12,7 @@ from aleator.networks import cnn1d, tcn
 from aleator.networks.decoders import TCNDecoder, cnn_decoder, mlp_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
+from aleator.networks.series_transformer import SeriesTransformer
 from aleator.projectors.convolutions import RandomConvolutions
 from aleator.projectors.hydra import CompetingConvolutions
 from aleator.projectors.spectrum import SpectralBands
@@ -54,7 +55,9 @@ SERIES = Modality(
     encoders={
         "cnn": cnn1d.cnn_encoder,
         "cnn-pooled": partial(cnn1d.cnn_encoder, pooled=True),
+        "cnn-strided": partial(cnn1d.cnn_encoder, strided=True),
         "tcn": tcn.tcn_encoder,
+        "transformer": SeriesTransformer,
         "mlp": mlp_encoder,
     },
     projectors={
@@ -70,7 +73,9 @@ SERIES = Modality(
     decoders={
         "cnn": cnn_decoder,
         "cnn-pooled": cnn_decoder,
+        "cnn-strided": cnn_decoder,
         "tcn": TCNDecoder,
+        "transformer": cnn_decoder,
         "mlp": mlp_decoder,
     },
     default_encoder=_default_encoder,

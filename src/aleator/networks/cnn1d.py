@@ -11,6 +11,9 @@ from aleator.networks.shapes import output_width
 
 _ENCODER_CHANNELS = (32, 64, 128)
 _PROJECTOR_CHANNELS = (16, 32)
+_KERNEL = 8
+# The first convolution of long series, as in the settings of TS-TCC for Fault Diagnosis.
+_LONG_KERNEL, _LONG_STRIDE = 32, 4
 
 # A flattened embedding grows with the length of the series. Predictors from a wider one to targets
 # of the same width would not fit in memory, so it is reduced.
@@ -31,9 +34,18 @@ class AsImages(nn.Module):
         return x.unsqueeze(2)
 
 
-def _block(in_channels: int, out_channels: int, *, norm: bool) -> list[nn.Module]:
+def _block(
+    in_channels: int, out_channels: int, *, norm: bool, kernel: int = _KERNEL, stride: int = 1
+) -> list[nn.Module]:
     return [
-        nn.Conv2d(in_channels, out_channels, kernel_size=(1, 8), padding=(0, 4), bias=False),
+        nn.Conv2d(
+            in_channels,
+            out_channels,
+            (1, kernel),
+            (1, stride),
+            padding=(0, kernel // 2),
+            bias=False,
+        ),
         *([nn.BatchNorm2d(out_channels)] if norm else []),
         # In place, since long series would need gigabytes for one more copy of every activation.
         nn.ReLU(inplace=True),
@@ -87,7 +99,11 @@ def flat_embedding_width(length: int) -> int:
 
 
 def cnn_encoder(
-    input_shape: Sequence[int], embedding_dim: int | None = None, *, pooled: bool = False
+    input_shape: Sequence[int],
+    embedding_dim: int | None = None,
+    *,
+    pooled: bool = False,
+    strided: bool = False,
 ) -> nn.Module:
     """Three convolutional blocks, flattened.
 
@@ -101,6 +117,9 @@ def cnn_encoder(
     pooled : bool, default=False
         Average time to at most 8 steps before flattening, so that the width does not grow with
         the length of the series.
+    strided : bool, default=False
+        Make the first convolution 32 steps wide, with a stride of 4, as TS-TCC does for series of
+        5120 steps.
 
     Returns
     -------
@@ -114,16 +133,17 @@ def cnn_encoder(
     1024
     """
     first, second, third = _ENCODER_CHANNELS
+    kernel, stride = (_LONG_KERNEL, _LONG_STRIDE) if strided else (_KERNEL, 1)
     layers = [
         AsImages(),
-        *_block(input_shape[0], first, norm=True),
+        *_block(input_shape[0], first, norm=True, kernel=kernel, stride=stride),
         nn.Dropout(0.35),
         *_block(first, second, norm=True),
         *_block(second, third, norm=True),
     ]
     if pooled:
-        kernel = math.ceil(block_lengths(input_shape[1])[-1] / _POOLED_STEPS)
-        layers.append(nn.AvgPool2d(kernel_size=(1, kernel), ceil_mode=True))
+        window = math.ceil(block_lengths(input_shape[1])[-1] / _POOLED_STEPS)
+        layers.append(nn.AvgPool2d(kernel_size=(1, window), ceil_mode=True))
     layers.append(nn.Flatten())
     width = output_width(nn.Sequential(*layers), input_shape)
     if embedding_dim is None:

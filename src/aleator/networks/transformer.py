@@ -17,7 +17,7 @@ class AttentionBlock(nn.Module):
     Examples
     --------
     >>> block = AttentionBlock(8, heads=2, mlp_width=16)
-    >>> block(torch.zeros(3, 5, 8), torch.zeros(3 * 2, 5, 5)).shape
+    >>> block(torch.zeros(3, 5, 8)).shape
     torch.Size([3, 5, 8])
     """
 
@@ -32,13 +32,16 @@ class AttentionBlock(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Process tokens (n, steps, width); `mask` is added to the scores of every head."""
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Process tokens (n, steps, width); a mask is added to the scores of every head."""
         n, steps, width = tokens.shape
         qkv = self.qkv(self.norm1(tokens)).view(n, steps, 3, self.heads, width // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4).flatten(1, 2)
         scale = (width // self.heads) ** -0.5
-        scores = torch.baddbmm(mask, query, key.transpose(1, 2), alpha=scale)
+        if mask is None:
+            scores = torch.bmm(query * scale, key.transpose(1, 2))
+        else:
+            scores = torch.baddbmm(mask, query, key.transpose(1, 2), alpha=scale)
         attended = torch.bmm(F.softmax(scores, dim=-1), value).view(n, self.heads, steps, -1)
         attended = attended.transpose(1, 2).reshape(n, steps, width)
         tokens = tokens + self.dropout(self.proj(attended))

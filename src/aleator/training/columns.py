@@ -13,8 +13,8 @@ from aleator.training.host_rows import HostRows, TensorRows
 from aleator.training.method import DerivedColumn
 from aleator.training.plan import DEVICE, RECOMPUTED, Plan
 
-# Samples are passed through a network in pieces of about this many input values. On a CPU, pieces of
-# narrow tables have fewer: what a network computes may be much wider than a row.
+# Samples are passed through a network in pieces of about this many input values. On a CPU, pieces
+# of narrow tables have fewer: what a network computes may be much wider than a row.
 _PIECE = {"cuda": 1 << 24, "cpu": 1 << 19}
 _MOST_ROWS_ON_CPU = 2048
 

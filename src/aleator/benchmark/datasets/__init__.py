@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets import images, mimic3, physionet2012, tabular, timeseries, ucr
+from aleator.benchmark.datasets import cwru, images, mimic3, physionet2012, tabular, timeseries, ucr
 from aleator.benchmark.datasets.cache import through_cache
 from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
 from aleator.benchmark.datasets.held_out import hold_out, training_groups
@@ -48,6 +48,11 @@ _READERS: dict[str, Callable[[Path], Split]] = {
     "kvasir-v1": images.kvasir_v1,
     "physionet2012": physionet2012.physionet2012,
     **{name: partial(ucr.ucr, name=name) for name in ("gunpoint", "japanese-vowels")},
+    **{
+        name: partial(cwru.cwru, name=name)
+        for group in ("cwru-load", "cwru-size")
+        for name in DOMAINS[group]
+    },
 }
 
 

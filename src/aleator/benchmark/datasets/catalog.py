@@ -93,7 +93,12 @@ class DatasetInfo:
         return [self.find(folder, group) for group in range(len(self.files))]
 
 
-DOMAINS = {"fault": ("fault-a", "fault-b", "fault-c", "fault-d")}
+# Domains of data sets, between which representations are transferred.
+DOMAINS = {
+    "fault": ("fault-a", "fault-b", "fault-c", "fault-d"),
+    "cwru-load": ("cwru-load-0", "cwru-load-1", "cwru-load-2", "cwru-load-3"),
+    "cwru-size": ("cwru-size-7", "cwru-size-14", "cwru-size-21"),
+}
 
 _UCI = "https://archive.ics.uci.edu/dataset"
 _KVASIR = "https://datasets.simula.no/kvasir"
@@ -108,6 +113,23 @@ def _fault(name: str) -> DatasetInfo:
         ((f"FD/train_{letter}.pt", f"train_{letter}.pt"),
          (f"FD/test_{letter}.pt", f"test_{letter}.pt")),
         (1, 5120), 8184, 2728, 3,
+    )  # fmt: skip
+
+
+def _cwru(name: str) -> DatasetInfo:
+    group, _, value = name.rpartition("-")
+    # The recording of the normal bearing is longest without load.
+    train, test = (
+        ((440, 150) if value == "0" else (433, 148)) if group == "cwru-load" else (528, 180)
+    )
+    kind, classes = ("load", 10) if group == "cwru-load" else ("fault size", 3)
+    return DatasetInfo(
+        name, f"CWRU bearings, {kind} {value}",
+        "https://engineering.case.edu/bearingdatacenter: vibrations at the drive end, at 12 kHz, "
+        "of normal bearings and of faults of 7, 14 and 21 mil under four loads, in windows of 2048 "
+        "steps, as a file of arrays 'x', 'y', 'load' and 'classes'",
+        "no terms stated", (("cwru12k_de_4loads_w2048_f16.npz",),),
+        (1, 2048), train, test, classes,
     )  # fmt: skip
 
 
@@ -193,5 +215,6 @@ DATASETS = {
         ),
         _ucr("gunpoint", "GunPoint", (1, 150), (50, 150, 2)),
         _ucr("japanese-vowels", "JapaneseVowels", (12, 29), (270, 370, 9)),
+        *(_cwru(name) for name in (*DOMAINS["cwru-load"], *DOMAINS["cwru-size"])),
     )
 }  # fmt: skip

@@ -16,7 +16,7 @@ _MAX_BYTES = 8 << 30
 _SMALL_SHAPES = {
     "kvasir": (3, 32, 40),
     "kvasir-v1": (3, 32, 40),
-    **{name: (1, 512) for name in DATASETS if name.startswith("fault-")},
+    **{name: (1, 512) for name in DATASETS if name.startswith(("fault-", "cwru-"))},
 }
 
 
