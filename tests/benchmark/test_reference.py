@@ -24,13 +24,23 @@ def lfr(**parameters):
     )  # fmt: skip
 
 
-def test_reference_and_estimator_have_the_same_losses(X, random):
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {},
+        {"schedule": "cosine", "predictor_learning_rate": 3e-3},
+        {"schedule": "cosine", "warmup_epochs": 2},
+        {"warmup_epochs": 2},
+    ],
+)
+def test_reference_and_estimator_have_the_same_losses(X, random, schedule):
     """With the same networks and sample order nothing is left to chance but rounding."""
     torch.manual_seed(0)
     settings = lfr(
         encoder=nn.Sequential(nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, WIDTH)),
         projectors=[nn.Sequential(nn.Linear(FEATURES, WIDTH), nn.Tanh()) for _ in range(3)],
         predictors=[nn.Linear(WIDTH, WIDTH) for _ in range(3)],
+        **schedule,
     )
     orders = np.stack([random.permutation(ROWS) for _ in range(2 * EPOCHS)])
     run = reference.train_literally(settings, X, CPU, sample_order=orders)

@@ -38,3 +38,22 @@ def test_other_estimators_have_no_lidar(table):
     assert diagnose_model(model, table, device="cpu").lidar is None
     with pytest.raises(ValueError, match="n_views"):
         diagnose_model(model, table, n_views=1)
+
+
+def test_views_take_their_values_from_the_training_data(table, monkeypatch):
+    """Cells of a corrupted row are those of other rows of the training data."""
+    model = SCARF(epochs=1, embedding_dim=4, random_state=0, progress=False).fit(table)
+    low, high = table.min(0), table.max(0)
+    one_row = np.repeat((low + high)[None] / 2, 3, axis=0)
+    # Rows without variation are corrupted to themselves, and give no information.
+    assert diagnose_model(model, one_row).lidar < 1.5
+    assert diagnose_model(model, one_row, X_train=table).lidar != pytest.approx(
+        diagnose_model(model, one_row).lidar
+    )
+    sources = []
+    views = SCARF.training_views
+    monkeypatch.setattr(
+        SCARF, "training_views", lambda self, source: sources.append(source) or views(self, source)
+    )
+    diagnose_model(model, table[:5], X_train=table)
+    assert [len(source) for source in sources] == [len(table)]

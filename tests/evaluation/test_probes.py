@@ -12,6 +12,7 @@ from aleator.evaluation import (
     logistic_regression,
     mlp_classifier,
     nearest_neighbors,
+    probes,
     ridge,
 )
 from aleator.evaluation.metrics import CLASSIFICATION
@@ -51,6 +52,23 @@ def test_every_probe_classifies_separable_classes(parts, probe, settings, standa
     assert "accuracy" in str(result)
     again = probe(*parts, standardized=standardized, seeds=(0, 1), **settings)
     assert again.metrics == result.metrics
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_mlp_is_normalized_on_request(parts, monkeypatch, layer_norm):
+    """MIMIC-III's classifier of the authors' program: Linear, LayerNorm, ReLU, Linear."""
+    networks = []
+    scores = probes.trained_probe_scores
+
+    def recorded(make_network, *arguments):
+        networks.append(make_network(5, 3))
+        return scores(make_network, *arguments)
+
+    monkeypatch.setattr(probes, "trained_probe_scores", recorded)
+    mlp_classifier(*parts, hidden=7, layer_norm=layer_norm, training=FAST, device="cpu")
+    norm = ["LayerNorm"] if layer_norm else []
+    assert [type(layer).__name__ for layer in networks[0]] == ["Linear", *norm, "ReLU", "Linear"]
+    assert networks[0][0].out_features == 7
 
 
 def test_logistic_regression_matches_scikit_learn(parts):

@@ -306,8 +306,10 @@ def _evaluate_probe(case: Case, embedded: Split, *, standardized: bool) -> dict[
     }  # fmt: skip
     if kind == "logistic":
         return _first_seed(evaluation.logistic_regression(**common))
-    probe = {"linear": evaluation.linear_classifier, "mlp": evaluation.mlp_classifier}[kind]
-    return _first_seed(probe(**common, training=evaluation.ProbeTraining(**settings)))
+    probe: Any = {"linear": evaluation.linear_classifier, "mlp": evaluation.mlp_classifier}[kind]
+    architecture = {n: settings.pop(n) for n in ("hidden", "layer_norm") if n in settings}
+    training = evaluation.ProbeTraining(**settings)
+    return _first_seed(probe(**common, **architecture, training=training))
 
 
 def _evaluate_label_count(case: Case, count: str) -> dict[str, float]:

@@ -17,6 +17,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import (
+    ConstantLR,
+    CosineAnnealingLR,
+    LinearLR,
+    LRScheduler,
+    SequentialLR,
+)
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 from aleator.diversity import default_n_candidates
@@ -55,8 +62,7 @@ def train_literally(
 ) -> ReferenceRun:
     """Run Algorithm 1 with the settings of an estimator.
 
-    Training is alternating, with the BBT loss and constant learning rates, whatever the settings of
-    the estimator.
+    Training is alternating, with the BBT loss, whatever the settings of the estimator.
 
     Parameters
     ----------
@@ -104,10 +110,15 @@ def train_literally(
     predictors.to(device)
     for projector in projectors:
         projector.to(device)
-    encoder_optimizer = _optimizer(settings, encoder, modality)
-    predictor_optimizer = _optimizer(settings, predictors, modality)
+    given_rate = settings.learning_rate
+    learning_rate = modality.learning_rate if given_rate is None else given_rate
+    encoder_optimizer = _optimizer(settings, encoder, learning_rate)
+    predictor_optimizer = _optimizer(
+        settings, predictors, settings.predictor_learning_rate or learning_rate
+    )
+    encoder_schedule = _schedule(settings, encoder_optimizer, n_epochs, len(loader))
 
-    def one_pass(update: torch.optim.Optimizer) -> float:
+    def one_pass(update: torch.optim.Optimizer, schedule: LRScheduler | None = None) -> float:
         losses = []
         for (batch,) in loader:
             batch = batch.to(device)
@@ -122,6 +133,8 @@ def train_literally(
             predictor_optimizer.zero_grad()
             loss.backward()
             update.step()
+            if schedule is not None:
+                schedule.step()
             losses.append(loss.item())
         return sum(losses) / len(losses)
 
@@ -132,7 +145,7 @@ def train_literally(
         start = time.perf_counter()
         encoder.train()
         predictors.train()
-        run.encoder_losses.append(one_pass(encoder_optimizer))
+        run.encoder_losses.append(one_pass(encoder_optimizer, encoder_schedule))
         encoder.eval()
         for _ in range(predictor_epochs):
             run.predictor_losses.append(one_pass(predictor_optimizer))
@@ -197,9 +210,7 @@ def _predictors(
     )
 
 
-def _optimizer(settings: LFR, module: nn.Module, modality: Modality) -> torch.optim.Optimizer:
-    given = settings.learning_rate
-    learning_rate = modality.learning_rate if given is None else given
+def _optimizer(settings: LFR, module: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
     if settings.optimizer == "sgd":
         return torch.optim.SGD(
             module.parameters(), learning_rate, momentum=settings.momentum,
@@ -210,6 +221,23 @@ def _optimizer(settings: LFR, module: nn.Module, modality: Modality) -> torch.op
         module.parameters(), learning_rate, betas=settings.betas,
         weight_decay=settings.weight_decay,
     )  # fmt: skip
+
+
+def _schedule(
+    settings: LFR, optimizer: torch.optim.Optimizer, n_epochs: int, steps_per_epoch: int
+) -> LRScheduler:
+    """Warm up linearly, then stay constant or follow a cosine; predictors have no schedule."""
+    warmup = settings.warmup_epochs * steps_per_epoch
+    rest = max(1, n_epochs * steps_per_epoch - warmup)
+    after: LRScheduler = (
+        CosineAnnealingLR(optimizer, rest)
+        if settings.schedule == "cosine"
+        else ConstantLR(optimizer, factor=1.0)
+    )
+    if not warmup:
+        return after
+    before = LinearLR(optimizer, start_factor=0.01, total_iters=warmup)
+    return SequentialLR(optimizer, [before, after], milestones=[warmup])
 
 
 def _bbt(prediction: Tensor, target: Tensor, weight: float) -> Tensor:

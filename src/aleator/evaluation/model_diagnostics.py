@@ -19,7 +19,13 @@ _MAX_SAMPLES = 1000
 
 
 def diagnose_model(
-    model: Any, X: Any, *, n_views: int = 10, random_state: int = 0, device: str = "auto"
+    model: Any,
+    X: Any,
+    *,
+    X_train: Any = None,
+    n_views: int = 10,
+    random_state: int = 0,
+    device: str = "auto",
 ) -> Diagnosis:
     """Compute label-free diagnostics of a fitted estimator's embedding.
 
@@ -34,6 +40,9 @@ def diagnose_model(
         A fitted estimator.
     X : array-like
         Data that the estimator can transform.
+    X_train : array-like, default=None
+        Training data of the estimator, from which views take values: the corruption of SCARF draws
+        from its columns, and augmented images stay within its range. None uses `X`.
     n_views : int, default=10
         Number of views per sample, at least 2.
     random_state : int, default=0
@@ -66,7 +75,7 @@ def diagnose_model(
     check_int("n_views", n_views, minimum=2)
     embedding = model.transform(X)
     source = model.adapter_.read(X)
-    views = model.training_views(source)
+    views = model.training_views(source if X_train is None else model.adapter_.read(X_train))
     if views is None:
         return diagnose(embedding, device=device)
     model_device = resolve_device(model.device)

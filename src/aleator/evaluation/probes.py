@@ -165,6 +165,7 @@ def mlp_classifier(
     *,
     model: Any = None,
     hidden: int = 256,
+    layer_norm: bool = False,
     standardized: bool = False,
     seeds: Sequence[int] = (0,),
     training: ProbeTraining = ProbeTraining(),  # noqa: B008 (it is frozen)
@@ -182,6 +183,8 @@ def mlp_classifier(
         A fitted estimator that embeds `X_train` and `X_test`. None means that they are embeddings.
     hidden : int, default=256
         Units of the hidden layer.
+    layer_norm : bool, default=False
+        Whether to normalize the hidden layer of every sample, before its activation.
     standardized : bool, default=False
         Whether to standardize the embedding and to choose the weight decay among 0, 1e-4, 1e-3,
         1e-2 and 1e-1 on a fifth of the training set.
@@ -207,7 +210,10 @@ def mlp_classifier(
     """
 
     def make_network(n_features: int, n_classes: int) -> nn.Module:
-        return nn.Sequential(nn.Linear(n_features, hidden), nn.ReLU(), nn.Linear(hidden, n_classes))
+        norm = [nn.LayerNorm(hidden)] if layer_norm else []
+        return nn.Sequential(
+            nn.Linear(n_features, hidden), *norm, nn.ReLU(), nn.Linear(hidden, n_classes)
+        )
 
     parts = prepare_parts(X_train, y_train, X_test, y_test, model)
     return _run_trained_probe(

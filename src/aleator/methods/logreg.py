@@ -22,7 +22,7 @@ class LogReg(ClassifierLearner):
     """Logistic regression on raw values, which any representation has to improve on.
 
     scikit-learn's own, by L-BFGS, on the input that all estimators share; `transform` returns the
-    raw values, flattened.
+    raw values, flattened. The solver draws nothing, so that `random_state` has no effect.
 
     Parameters
     ----------
