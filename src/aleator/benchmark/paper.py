@@ -6,7 +6,7 @@ from __future__ import annotations
 Results = dict[str, tuple[float, float | None]]
 
 # The metric of a data set, if it is not accuracy.
-METRIC = {"mimic3": "kappa", "physionet2012": "kappa"}
+METRIC = {"mimic3": "kappa", "mimic3-demo": "kappa", "physionet2012": "kappa"}
 
 # Tables 'Performance comparison' and 'Performance on CIFAR10': accuracy (MIMIC-III: Cohen's kappa)
 # in percent. The paper uses version 2 of Kvasir.

@@ -1,6 +1,6 @@
 """Recipes: the settings of a method for a data set, read from configs/DATASET/METHOD.yaml.
 
-The domains of a data set share its recipes.
+Some data sets use the recipes of another, for example the domains of a data set.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aleator.atomic_io import json_digest
-from aleator.benchmark.datasets.catalog import DOMAINS
+from aleator.benchmark.datasets.catalog import DATASETS
 
 _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
@@ -298,10 +298,12 @@ def names() -> list[tuple[str, str]]:
     >>> ("income", "lfr") in names()
     True
     """
+    paths = list(config_folder().glob("*/*.yaml"))
     return sorted(
-        (dataset, path.stem)
-        for path in config_folder().glob("*/*.yaml")
-        for dataset in DOMAINS.get(path.parent.name, (path.parent.name,))
+        (name, path.stem)
+        for name, info in DATASETS.items()
+        for path in paths
+        if path.parent.name == (info.recipes or name)
     )
 
 
@@ -358,9 +360,9 @@ def read(dataset: str, method: str = "lfr") -> Recipe:
         raise ImportError(
             "recipes are YAML files; install PyYAML with pip install 'aleator[bench]'"
         ) from error
-    folder = next((name for name, domains in DOMAINS.items() if dataset in domains), dataset)
+    folder = DATASETS[dataset].recipes or dataset if dataset in DATASETS else ""
     path = config_folder() / folder / f"{method}.yaml"
-    if dataset in DOMAINS or not path.exists():
+    if not path.exists():
         known = sorted({name for name, _ in names()})
         if dataset not in known:
             raise ValueError(f"no recipe for data set {dataset!r}; known: {', '.join(known)}")

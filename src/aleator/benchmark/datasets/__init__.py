@@ -14,7 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.datasets import cwru, images, mimic3, physionet2012, tabular, timeseries, ucr
+from aleator.benchmark.datasets import (
+    cwru,
+    images,
+    mimic3,
+    mimic3_demo,
+    physionet2012,
+    tabular,
+    timeseries,
+    ucr,
+)
 from aleator.benchmark.datasets.cache import through_cache
 from aleator.benchmark.datasets.catalog import DATASETS, DOMAINS, DatasetInfo
 from aleator.benchmark.datasets.held_out import hold_out, training_groups
@@ -39,6 +48,7 @@ _READERS: dict[str, Callable[[Path], Split]] = {
     "har": timeseries.har,
     "epilepsy": timeseries.epilepsy,
     "mimic3": mimic3.mimic3,
+    "mimic3-demo": mimic3_demo.mimic3_demo,
     **{name: partial(timeseries.fault, name=name) for name in DOMAINS["fault"]},
     "income": tabular.income,
     "theorem": tabular.theorem,
@@ -142,11 +152,12 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Split:
 def _check(info: DatasetInfo, split: Split, folder: Path) -> None:
     """Raise an error for unexpected counts, shapes, classes or missing values."""
     classes, counts = np.unique(split.y_train[split.y_train != UNLABELED], return_counts=True)
+    sizes = len(split.X_train), len(split.X_test)
     if (
         {split.X_train.shape[1:], split.X_test.shape[1:]} != {info.shape}
-        or (len(split.X_train), len(split.X_test)) != (info.train, info.test)
-        or (len(split.y_train), len(split.y_test)) != (info.train, info.test)
-        or len(classes) != info.classes
+        or (info.train and sizes != (info.train, info.test))
+        or (len(split.y_train), len(split.y_test)) != sizes
+        or (info.train and len(classes) != info.classes)
     ):
         raise ValueError(
             f"{info.title} must have {info.train} + {info.test} samples of shape "

@@ -25,11 +25,13 @@ class DatasetInfo:
     shape : tuple of int
         Shape of a sample.
     train, test : int
-        Number of samples.
+        Number of samples; 0 if only the files say it.
     classes : int
         Number of classes.
     balanced : bool, default=False
         Whether all classes have the same number of samples.
+    recipes : str, default=""
+        Data set whose recipes are used, if it has none of its own.
     """
 
     name: str
@@ -42,6 +44,7 @@ class DatasetInfo:
     test: int
     classes: int
     balanced: bool = False
+    recipes: str = ""
 
     def find(self, folder: Path, group: int = 0) -> Path:
         """Return the first existing file of a group.
@@ -112,7 +115,7 @@ def _fault(name: str) -> DatasetInfo:
         "CC BY-NC 4.0; cite Lessmeier et al. 2016 and Ragab et al. 2020",
         ((f"FD/train_{letter}.pt", f"train_{letter}.pt"),
          (f"FD/test_{letter}.pt", f"test_{letter}.pt")),
-        (1, 5120), 8184, 2728, 3,
+        (1, 5120), 8184, 2728, 3, recipes="fault",
     )  # fmt: skip
 
 
@@ -129,7 +132,7 @@ def _cwru(name: str) -> DatasetInfo:
         "of normal bearings and of faults of 7, 14 and 21 mil under four loads, in windows of 2048 "
         "steps, as a file of arrays 'x', 'y', 'load' and 'classes'",
         "no terms stated", (("cwru12k_de_4loads_w2048_f16.npz",),),
-        (1, 2048), train, test, classes,
+        (1, 2048), train, test, classes, recipes=group,
     )  # fmt: skip
 
 
@@ -168,9 +171,15 @@ DATASETS = {
             "https://github.com/YerevaNN/mimic3-benchmarks, then with data/preprocess of "
             "https://github.com/ratschlab/ncl",
             "credentialed access: PhysioNet asks for a course on human research and a signed "
-            "agreement, and the data may not be passed on",
+            "agreement, and the data may not be passed on; 'mimic3-demo' is an open part of them",
             (("mimic3/scaled.h5", "scaled.h5"),),
             (42, 48), 2_568_619, 563_742, 10,
+        ),
+        DatasetInfo(
+            "mimic3-demo", "MIMIC-III demo, length of stay",
+            "https://physionet.org/content/mimiciii-demo/1.4", "ODbL 1.0",
+            (("mimic-iii-clinical-database-demo-1.4", "mimic3-demo"),),
+            (42, 48), 0, 0, 10, recipes="mimic3",
         ),
         *(_fault(name) for name in DOMAINS["fault"]),
         DatasetInfo(
