@@ -54,7 +54,7 @@ def test_neighbors(tmp_path, capsys, monkeypatch):
     assert bench(tmp_path, *command) == 0
     out = capsys.readouterr().out
     assert "cifar10, seed 0" in out
-    assert (tmp_path / "figures" / "neighbors-cifar10-0-1.png").exists()
+    assert (tmp_path / "figures" / "neighbors-cifar10-0.png").exists()
     (line,) = runner.read_lines(tmp_path / "runs.jsonl")
     assert line["protocol"] == "neighbours"  # as committed results store it
     metrics = line["metrics"]

@@ -2,8 +2,8 @@
 
 Figure of the paper's appendix. Many projectors are drawn as in the data set's LFR recipe. Of these,
 the most similar and the most different pair are kept, according to the similarity that LFR uses to
-select projectors. The figure shows the training images nearest to a query under each projector of
-the two pairs. Nothing is trained.
+select projectors. The figure shows the training images nearest to four queries under each projector
+of the two pairs. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from aleator.training.embedding import embed
 
 NEIGHBORS = "neighbours"  # the protocol, spelled as result files store it
 _N_CANDIDATES, _KERNEL_SAMPLES, _N_NEIGHBORS = 100, 256, 5
-_N_QUERIES, _N_FIGURES = 50, 2
+_N_QUERIES, _N_PANELS = 50, 4
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def run(
         lines.append(line)
         figures.mkdir(parents=True, exist_ok=True)
         stem = figures / f"neighbors-{dataset}-{seed}"
-        _draw_figures(comparison, split.X_train, dataset, small, stem)
+        _draw_figure(comparison, split.X_train, dataset, small, stem)
     return write_table(lines, out)
 
 
@@ -245,17 +245,19 @@ def write_table(lines: Sequence[dict[str, Any]], out: Path) -> str:
     return text
 
 
-def _draw_figures(
+def _draw_figure(
     comparison: NeighborComparison, images: np.ndarray, dataset: str, small: bool, stem: Path
 ) -> None:
-    note = "small synthetic data" if small else ""
-    for number, query in enumerate(comparison.queries[:_N_FIGURES]):
-        rows = {
+    """Draw a panel per query: the most diverse pair of projectors above the most similar one."""
+    panels = [
+        {
             f"{name} {member + 1}": [images[query], *images[pair.nearest[member, number]]]
             for name, pair in (("diverse", comparison.diverse), ("similar", comparison.similar))
             for member in (0, 1)
         }
-        title = f"A query (left) and its nearest images, {SHORT_NAMES.get(dataset, dataset)}"
-        figure = plots.image_grid(rows, title=title, note=note)
-        for suffix in ("svg", "png"):
-            plots.save(figure, stem.with_name(f"{stem.name}-{number + 1}.{suffix}"))
+        for number, query in enumerate(comparison.queries[:_N_PANELS])
+    ]
+    title = f"Queries (left) and their nearest images, {SHORT_NAMES.get(dataset, dataset)}"
+    figure = plots.image_panels(panels, title=title, note="small synthetic data" if small else "")
+    for suffix in ("svg", "png"):
+        plots.save(figure, stem.with_suffix(f".{suffix}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -136,13 +137,15 @@ def bars(values: Mapping[str, Sequence[float]], *, title: str, axis: str, note: 
     return figure
 
 
-def image_grid(rows: Mapping[str, Sequence[np.ndarray]], *, title: str, note: str = "") -> Figure:
-    """Draw rows of small images with a label in front of each row.
+def image_panels(
+    panels: Sequence[Mapping[str, Sequence[np.ndarray]]], *, title: str, note: str = ""
+) -> Figure:
+    """Draw panels, two side by side, of rows of small images with a label in front of each row.
 
     Parameters
     ----------
-    rows : mapping of str to sequence of ndarray of shape (3, height, width)
-        Images with values from 0 to 1, by label.
+    panels : sequence of mapping of str to sequence of ndarray of shape (3, height, width)
+        Images with values from 0 to 1, by label. All panels have the same number of images.
     title : str
         Title of the figure.
     note : str, default=""
@@ -155,18 +158,25 @@ def image_grid(rows: Mapping[str, Sequence[np.ndarray]], *, title: str, note: st
 
     Examples
     --------
-    >>> figure = image_grid({"diverse 1": [np.zeros((3, 4, 4))] * 6}, title="neighbors")
+    >>> panel = {"diverse 1": [np.zeros((3, 4, 4))] * 6}
+    >>> figure = image_panels([panel, panel, panel], title="neighbors")
     >>> len(figure.axes)
-    6
+    18
     """
-    width = max(len(images) for images in rows.values())
-    figure = empty_figure((1.1 * width + 1.2, 1.15 * len(rows) + 0.6), title, note)
-    grid = figure.subplots(len(rows), width, squeeze=False)
-    for axes, (name, images) in zip(grid, rows.items(), strict=True):
-        for column, image in enumerate(images):
-            axes[column].imshow(np.moveaxis(image, 0, -1).clip(0, 1))
-            axes[column].set(xticks=[], yticks=[])
-        axes[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize="small")
+    n_columns = min(2, len(panels))
+    n_rows = math.ceil(len(panels) / n_columns)
+    width = max(len(images) for panel in panels for images in panel.values())
+    height = max(len(panel) for panel in panels)
+    size = n_columns * (0.8 * width + 1.0), n_rows * (0.85 * height + 0.2) + 0.6
+    figure = empty_figure(size, title, note)
+    parts = np.atleast_1d(figure.subfigures(n_rows, n_columns, hspace=0.04, wspace=0.02)).flatten()
+    for part, panel in zip(parts, panels, strict=False):
+        grid = part.subplots(len(panel), width, squeeze=False)
+        for axes, (name, images) in zip(grid, panel.items(), strict=True):
+            for column, image in enumerate(images):
+                axes[column].imshow(np.moveaxis(image, 0, -1).clip(0, 1))
+                axes[column].set(xticks=[], yticks=[])
+            axes[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize="small")
     return figure
 
 
