@@ -44,4 +44,7 @@ bench embedding-dim --datasets theorem --seeds 0 1 2
 bench stab-dropout --seeds 0 1 2
 bench neighbors
 bench table1 --datasets physionet2012 --epochs-scale 0.25 --seeds 0
+bench table1 --datasets physionet2012 \
+  --methods logreg random random-default random-features lfr-default
+bench transfer --datasets cwru-load-{0,1,2,3} cwru-size-{7,14,21}
 bench efficiency

@@ -8,6 +8,9 @@ import pytest
 
 from aleator import cli
 from aleator.benchmark import nearest_neighbors_figure, runner
+from aleator.benchmark.cells import identity_fields
+from aleator.benchmark.command import lines_of_study
+from aleator.benchmark.studies import STUDIES
 
 
 def bench(tmp_path, *arguments):
@@ -63,6 +66,23 @@ def test_neighbors(tmp_path, capsys, monkeypatch):
     assert len(runner.read_lines(tmp_path / "runs.jsonl")) == 1
     assert bench(tmp_path, *command, "--datasets", "har") == 2
     assert "the modality of har is 'series'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("study", "variant", "expected"),
+    [("cifar10", None, {"lfr": 1.0, "random": 0.1}), ("loss", "bbt", {"lfr": 0.1})],
+)
+def test_shortened_runs(study, variant, expected):
+    """Tables use the longest runs of each method, ablations those of most variants."""
+    dataset = STUDIES[study].datasets[0]
+    stored = []
+    for scale, methods, n_variants in ((0.1, ("lfr", "random"), 4), (1.0, ("lfr",), 1)):
+        cells = STUDIES[study].cells([dataset], methods, [0], scale)
+        for cell in cells[:n_variants] if variant else cells:
+            stored += [{**identity_fields(cell, name), "metrics": {}} for name in cell.protocols]
+    found = lines_of_study(STUDIES[study], stored)
+    assert {line["method"]: line["epochs_scale"] for line in found} == expected
+    assert variant is None or {line["variant"] for line in found} >= {variant, "mse"}
 
 
 def test_wrong_options_are_explained(tmp_path, capsys, monkeypatch):
