@@ -155,8 +155,8 @@ def _show(lines_by_study: dict[str, list[runner.Line]], out: Path) -> None:
 def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]:
     """Return the lines of a study among stored results.
 
-    If runs were shortened, an ablation uses the fraction of epochs with the most lines on a data set,
-    so that its variants are comparable. Other studies use the largest fraction of each method.
+    If runs were shortened, an ablation uses the fraction of epochs with the most lines on a data
+    set, so that its variants are comparable. Other studies use the largest one of each method.
 
     Parameters
     ----------
