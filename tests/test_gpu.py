@@ -162,7 +162,7 @@ def trained_byol(rows, *, graphs, momentum=0.9):
     """All modules of BYOL after training, with the moving average, which the estimator drops."""
     torch.manual_seed(0)
     device = torch.device("cuda", 0)
-    head = projection_head(16, HeadShape(layers=2, hidden=32, norm="hidden"))
+    head = projection_head(16, HeadShape(layers=2, hidden=32, norm="hidden"), 32)
     online = nn.Sequential(nn.Linear(30, 16), nn.Flatten(), head)
     method = byol(online, nn.Linear(32, 32), nn.ReLU(), nn.Tanh(), momentum)
     start = {name: value.clone() for name, value in online.state_dict().items()}

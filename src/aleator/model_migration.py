@@ -27,8 +27,24 @@ def migrate(
     True
     """
     if content["format_version"] == 2:
-        return _from_format_2(content), {_renamed(name): t for name, t in tensors.items()}
+        content = _from_format_2(content)
+        tensors = {_renamed(name): t for name, t in tensors.items()}
+    parameters = content.get("parameters", {})
+    if "projector_hidden" in parameters and "projector_dim" not in parameters:
+        width = _width_of_projection_head(tensors)
+        content = {**content, "parameters": {**parameters, "projector_dim": width}}
     return content, tensors
+
+
+def _width_of_projection_head(tensors: dict[str, Tensor]) -> int | None:
+    """Width of the last layer: until version 0.3 it was that of the hidden layers."""
+    prefix = "projection_head/"
+    layers = {
+        int(name.removeprefix(prefix).split(".")[0]): len(tensor)
+        for name, tensor in tensors.items()
+        if name.startswith(prefix) and name.endswith(".weight") and tensor.ndim == 2
+    }
+    return layers[max(layers)] if layers else None
 
 
 def _from_format_2(content: dict[str, Any]) -> dict[str, Any]:

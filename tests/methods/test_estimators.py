@@ -309,7 +309,11 @@ def test_heads_follow_appendix_c(series, table):
     ]  # fmt: skip
     head = small("SimCLR").fit(table).projection_head_
     assert [type(m).__name__ for m in head] == ["Linear", "ReLU", "Linear"]
-    assert head[0].out_features == head[2].out_features == 256
+    assert head[0].out_features == 256
+    assert head[2].out_features == 8  # the width of the embedding
+    wide = small("SimCLR", projector_dim=5).fit(table)
+    assert wide.projection_head_[2].out_features == 5
+    assert (wide.predictor_.in_features, wide.predictor_.out_features) == (5, 5)
     two = SimSiam(projector_layers=2, projector_hidden=256, epochs=0, progress=False).fit(series)
     assert [m.out_features for m in two.projection_head_ if isinstance(m, nn.Linear)] == [256, 256]
     assert isinstance(two.predictor_, nn.Linear)

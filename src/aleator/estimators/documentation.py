@@ -54,7 +54,9 @@ view_options : dict or None, default=?
 projector_layers : int or None, default=?
     Layers of the projection head. None, as in the paper: 2 for tables, 3 for series and images.
 projector_hidden : int or None, default=?
-    Width of the projection head. None, as in the paper: 256 for tables and images, 512 for series.
+    Width of its hidden layers. None, as in the paper: 256 for tables and images, 512 for series.
+projector_dim : int or None, default=?
+    Width of its output. None is the width of the embedding.
 projector_norm : {"auto", "none", "hidden", "end", "both"}, default=?
     Where the projection head normalizes batches: nowhere, between its layers, at its end, or both.
     "auto" is "hidden" for series and images; for tables it is "none" with a contrastive loss,
@@ -62,7 +64,7 @@ projector_norm : {"auto", "none", "hidden", "end", "both"}, default=?
     "{predictor}": """\
 predictor : {"auto", "linear", "mlp"} or callable, default=?
     Head after the projection head. "auto" is the paper's: linear, but "mlp" for images and TCNs. A
-    factory is called with (projector_hidden, projector_hidden).
+    factory is called with the width of the output of the projection head, twice.
 predictor_layers : int, default=?
     Layers of an "mlp" predictor.
 predictor_hidden : int, default=?

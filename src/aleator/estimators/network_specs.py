@@ -171,12 +171,18 @@ class ProjectionHeadSpec(NetworkSpec):
         """Check the parameters of the head."""
         check_optional_int("projector_layers", estimator.projector_layers, minimum=1)
         check_optional_int("projector_hidden", estimator.projector_hidden, minimum=1)
+        check_optional_int("projector_dim", estimator.projector_dim, minimum=1)
         check_choice("projector_norm", estimator.projector_norm, ("auto", *NORMS))
 
     def build(self, estimator: Any, context: NetworkContext) -> nn.Module:
         """Build the head."""
         shape = self.shape(estimator, context.modality)
-        return projection_head(context.attributes["embedding_dim_"], shape)
+        output_dim = self.output_dim(estimator, context)
+        return projection_head(context.attributes["embedding_dim_"], shape, output_dim)
+
+    def output_dim(self, estimator: Any, context: NetworkContext) -> int:
+        """Resolve the width of the output."""
+        return estimator.projector_dim or context.attributes["embedding_dim_"]
 
     def shape(self, estimator: Any, modality: Modality) -> HeadShape:
         """Resolve the architecture of the head."""
@@ -203,7 +209,7 @@ class PredictorSpec(NetworkSpec):
 
     def build(self, estimator: Any, context: NetworkContext) -> nn.Module:
         """Build the predictor."""
-        width = ProjectionHeadSpec().shape(estimator, context.modality).hidden
+        width = ProjectionHeadSpec().output_dim(estimator, context)
         return _build_predictor(estimator, context, (width, width))
 
 

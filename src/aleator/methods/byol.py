@@ -75,6 +75,7 @@ class BYOL(TwoViewLearner):
     momentum_target: float = 0.99
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_dim: int | None = None
     projector_norm: str = "auto"
     predictor: Any = "mlp"
     predictor_layers: int = 2

@@ -62,6 +62,7 @@ class DACL(TrainedLearner):
     temperature: float = 0.1
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_dim: int | None = None
     projector_norm: str = "auto"
 
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {

@@ -64,6 +64,7 @@ class SCARF(TrainedLearner):
     temperature: float = 0.07
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_dim: int | None = None
     projector_norm: str = "auto"
     predictor: Any = "auto"
     predictor_layers: int = 2

@@ -85,6 +85,7 @@ class SimCLR(TwoViewLearner):
     temperature: float = 0.07
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_dim: int | None = None
     projector_norm: str = "auto"
     predictor: Any = "auto"
     predictor_layers: int = 2

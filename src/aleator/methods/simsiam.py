@@ -89,6 +89,7 @@ class SimSiam(TwoViewLearner):
 
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_dim: int | None = None
     projector_norm: str = "auto"
     predictor: Any = "auto"
     predictor_layers: int = 2

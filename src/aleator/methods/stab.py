@@ -88,6 +88,7 @@ class STab(TrainedLearner):
     drop_rate: float = 0.1
     projector_layers: int | None = None
     projector_hidden: int | None = None
+    projector_dim: int | None = None
     projector_norm: str = "auto"
     predictor: Any = "auto"
     predictor_layers: int = 2

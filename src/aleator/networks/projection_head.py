@@ -18,7 +18,7 @@ class HeadShape:
     layers : int
         Number of linear layers.
     hidden : int
-        Width of all layers.
+        Width of all layers but the last.
     norm : {"none", "hidden", "end", "both"}, default="none"
         Where batches are normalized.
     """
@@ -28,8 +28,8 @@ class HeadShape:
     norm: str = "none"
 
 
-def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
-    """Build a ReLU network whose layers all have the same width.
+def projection_head(input_dim: int, shape: HeadShape, output_dim: int) -> nn.Module:
+    """Build a ReLU network whose hidden layers all have the same width.
 
     Parameters
     ----------
@@ -37,6 +37,8 @@ def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
         Width of the embedding.
     shape : HeadShape
         Layers, width and normalization.
+    output_dim : int
+        Width of the output.
 
     Returns
     -------
@@ -44,11 +46,11 @@ def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
 
     Examples
     --------
-    >>> head = projection_head(64, HeadShape(layers=3, hidden=512, norm="hidden"))
+    >>> head = projection_head(64, HeadShape(layers=3, hidden=512, norm="hidden"), 64)
     >>> [type(layer).__name__ for layer in head[:4]]
     ['Linear', 'BatchNorm1d', 'ReLU', 'Linear']
-    >>> head[-1].out_features
-    512
+    >>> head[-1].in_features, head[-1].out_features
+    (512, 64)
     """
     parts: list[nn.Module] = []
     width = input_dim
@@ -58,7 +60,7 @@ def projection_head(input_dim: int, shape: HeadShape) -> nn.Module:
             parts.append(nn.BatchNorm1d(shape.hidden))
         parts.append(nn.ReLU())
         width = shape.hidden
-    parts.append(nn.Linear(width, shape.hidden))
+    parts.append(nn.Linear(width, output_dim))
     if shape.norm in ("end", "both"):
-        parts.append(nn.BatchNorm1d(shape.hidden, affine=False))
+        parts.append(nn.BatchNorm1d(output_dim, affine=False))
     return nn.Sequential(*parts)
