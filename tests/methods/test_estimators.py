@@ -315,7 +315,7 @@ def test_heads_follow_appendix_c(series, table):
     assert wide.projection_head_[2].out_features == 5
     assert (wide.predictor_.in_features, wide.predictor_.out_features) == (5, 5)
     two = SimSiam(projector_layers=2, projector_hidden=256, epochs=0, progress=False).fit(series)
-    assert [m.out_features for m in two.projection_head_ if isinstance(m, nn.Linear)] == [256, 256]
+    assert [m.out_features for m in two.projection_head_ if isinstance(m, nn.Linear)] == [256, 640]
     assert isinstance(two.predictor_, nn.Linear)
     tcn = SimSiam(encoder="tcn", epochs=0, progress=False).fit(series)
-    assert [m.out_features for m in tcn.predictor_ if isinstance(m, nn.Linear)] == [256, 512]
+    assert [m.out_features for m in tcn.predictor_ if isinstance(m, nn.Linear)] == [256, 64]
