@@ -76,7 +76,7 @@ class Recipe:
         The kind of classifier on the embedding and its settings; the kind is ``"own"`` if the
         estimator is a classifier itself.
     finetuning : dict
-        For supervised recipes: parameters that are different when a trained encoder is fine-tuned.
+        For supervised recipes: the settings with which trained encoders are fine-tuned.
     variant : str or None, default=None
         Name of what a study changed.
     """
