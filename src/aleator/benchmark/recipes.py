@@ -370,4 +370,7 @@ def read(dataset: str, method: str = "lfr") -> Recipe:
             f"no recipe for method {method!r} on data set {dataset!r}; known methods: "
             f"{', '.join(methods_for(dataset))}"
         )
-    return Recipe(**{**yaml.safe_load(path.read_text(encoding="utf-8")), "dataset": dataset})
+    # The loader that is written in C reads hundreds of recipes in a tenth of the time.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    return Recipe(**{**content, "dataset": dataset})
