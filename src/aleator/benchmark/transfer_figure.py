@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aleator.benchmark import plots
-from aleator.benchmark.datasets.catalog import DOMAINS
 from aleator.benchmark.protocols import Transfer
 from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.result_lines import Line, remarks, score
-from aleator.benchmark.transfer_tables import TITLES, pair_of
+from aleator.benchmark.transfer_tables import TITLES, domain_names, pair_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +39,7 @@ def draw(group: str, lines: Sequence[Line]) -> Figure:
         Mean accuracies over seeds under the standardized probe. In the title of each matrix is its
         mean.
     """
-    names = [name.rpartition("-")[2].upper() for name in DOMAINS[group]]
+    names = domain_names(group)
     chosen = [line for line in lines if _is_shown(line)]
     methods = list(dict.fromkeys(line["method"] for line in chosen))
     matrices = {
