@@ -4,11 +4,9 @@ from statistics import fmean, stdev
 
 import pytest
 
-from aleator.benchmark import command
 from aleator.benchmark.research_studies import FEATURE_COUNTS, LFR_ROW, default_width
-from aleator.benchmark.studies import STUDIES
 from aleator.benchmark.study import default_seeds
-from audits.committed import lines
+from audits.committed import held_out_lines_of, lines
 
 # Most seconds and gigabytes of a fit on two CPU cores.
 CPU = {
@@ -121,10 +119,8 @@ def test_ahead_of_as_many_random_features_as_dimensions(dataset, few):
 
 def accuracy_by_variant(dataset, protocol):
     """Mean accuracy of every variant of the study of numbers of features."""
-    study = STUDIES[FEATURE_COUNTS]
-    held_out = [row for row in lines("runs.jsonl") if row.get("held_out")]
     scores = {}
-    for row in command.lines_of_study(study, held_out):
+    for row in held_out_lines_of(FEATURE_COUNTS):
         if (row["dataset"], row["protocol"]) == (dataset, protocol):
             scores.setdefault(row["variant"], []).append(row["metrics"]["accuracy"])
     return {variant: fmean(values) for variant, values in scores.items()}

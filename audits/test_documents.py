@@ -8,7 +8,7 @@ from aleator import cli
 from aleator.benchmark import command, presentation
 from aleator.benchmark.research_effects import effects
 from aleator.benchmark.studies import STUDIES
-from audits.committed import RESULTS, ROOT, lines, make_tables, text_of
+from audits.committed import RESULTS, ROOT, held_out_lines_of, lines, make_tables, text_of
 
 # What benchmarks/README.md says about the best method, and the columns of table 1 that must confirm
 # it. If a sentence is reworded, change it here too.
@@ -91,9 +91,8 @@ def test_best_methods_in_the_readme(sentence):
 @pytest.mark.parametrize("sentence", CONCLUSIONS)
 def test_conclusions_of_the_research(sentence):
     assert sentence in text_of("docs/research.md"), "reworded? update CONCLUSIONS"
-    held_out = [line for line in lines("runs.jsonl") if line.get("held_out")]
     for study, variant, labels, (low, high) in CONCLUSIONS[sentence]:
-        found = effects(command.lines_of_study(STUDIES[study], held_out))[variant][labels]
+        found = effects(held_out_lines_of(study))[variant][labels]
         assert low <= found.mean <= high
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from aleator.benchmark import datasets, paper, recipes, speed
+from aleator.benchmark.studies import STUDIES
 
 N_AXES = {"table": 1, "series": 2, "image": 3}  # of a sample
 
@@ -84,3 +85,9 @@ def test_the_default_length_of_lfr_depends_on_the_data(n_samples, scale, expecte
     recipe = recipes.read("theorem", "lfr-default")
     assert recipe.shortened(1, n_samples) == recipe
     assert recipe.shortened(scale, n_samples).parameters == expected
+
+
+@pytest.mark.parametrize("dataset", STUDIES["finetune"].datasets)
+def test_settings_of_fine_tuning_are_complete(dataset):
+    supervised = recipes.read(dataset, "supervised")
+    assert set(supervised.finetuning) >= {*supervised.parameters, "label_fraction"}

@@ -125,7 +125,8 @@ class TestSeriesTransformer:
 
     def test_by_hand(self):
         """Without blocks, a patch is a linear map of its values plus its position, normalized."""
-        encoder = SeriesTransformer((2, 130), depth=0)
+        encoder = SeriesTransformer((2, 130))
+        encoder.blocks = nn.Identity()
         x = torch.randn(5, 2, 130)
         padded = torch.cat([x, torch.zeros(5, 2, 2)], 2)
         weight, bias = encoder.embed.weight.flatten(1), encoder.embed.bias

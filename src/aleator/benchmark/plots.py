@@ -169,7 +169,8 @@ def image_panels(
     height = max(len(panel) for panel in panels)
     size = n_columns * (0.8 * width + 1.0), n_rows * (0.85 * height + 0.2) + 0.6
     figure = empty_figure(size, title, note)
-    parts = np.atleast_1d(figure.subfigures(n_rows, n_columns, hspace=0.04, wspace=0.02)).flatten()
+    spacing = {"hspace": 0.04, "wspace": 0.02}
+    parts = figure.subfigures(n_rows, n_columns, squeeze=False, **spacing).flatten()
     for part, panel in zip(parts, panels, strict=False):
         grid = part.subplots(len(panel), width, squeeze=False)
         for axes, (name, images) in zip(grid, panel.items(), strict=True):

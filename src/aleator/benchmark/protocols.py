@@ -247,7 +247,7 @@ def config_hash(recipe: Recipe, protocol: str) -> str:
     if protocol != FINETUNED:
         return recipe.config_hash
     supervised = recipes.read(recipe.dataset, "supervised")
-    return hash_of({"trained": recipe.config_hash, "tuned": _tuning_parameters(supervised)})
+    return hash_of({"trained": recipe.config_hash, "tuned": supervised.finetuning})
 
 
 def evaluate(protocol: str, case: Case) -> dict[str, float]:
@@ -374,16 +374,12 @@ def _fine_tune(case: Case) -> dict[str, float]:
 
     recipe = recipes.read(case.recipe.dataset, "supervised")
     supervised = recipe.shortened(case.scale, len(case.split.X_train))
-    settings = dict(settings_on(case.device, _tuning_parameters(supervised)))
+    settings = dict(settings_on(case.device, supervised.finetuning))
     # The trained estimator determines the encoder and the scale of its data.
     for name in ("modality", "preprocessing", "encoder", "embedding_dim"):
         settings.pop(name, None)
     settings |= {**case.split.arrays(), "seeds": [case.seed], "device": case.device}
     return _first_seed(fine_tune(case.estimator, **settings))
-
-
-def _tuning_parameters(supervised: Recipe) -> dict[str, Any]:
-    return {**supervised.parameters, **supervised.finetuning}
 
 
 def _first_seed(result: Any) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -10,18 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aleator.benchmark import plots
-from aleator.benchmark.datasets.catalog import DOMAINS
 from aleator.benchmark.protocols import Transfer
 from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.result_lines import Line, remarks, score
-from aleator.benchmark.transfer_tables import TITLES, pair_of
+from aleator.benchmark.transfer_tables import TITLES, domain_names, pair_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 5
 # Digits are white on colors darker than this share of the range.
-_DARK = 0.6
+_DARK = 0.45
+_LETTERS_PER_INCH = 12
 
 
 def draw(group: str, lines: Sequence[Line]) -> Figure:
@@ -40,7 +41,7 @@ def draw(group: str, lines: Sequence[Line]) -> Figure:
         Mean accuracies over seeds under the standardized probe. In the title of each matrix is its
         mean.
     """
-    names = [name.rpartition("-")[2].upper() for name in DOMAINS[group]]
+    names = domain_names(group)
     chosen = [line for line in lines if _is_shown(line)]
     methods = list(dict.fromkeys(line["method"] for line in chosen))
     matrices = {
@@ -50,10 +51,10 @@ def draw(group: str, lines: Sequence[Line]) -> Figure:
     n_rows = math.ceil(len(methods) / _COLUMNS)
     n_columns = min(_COLUMNS, len(methods))
     title = f"Transfer, {TITLES[group]}: accuracy on the target domain, %"
-    note = ["Rows: source domain, with labels. Columns: target domain. Standardized probe"]
-    figure = plots.empty_figure(
-        (2.1 * n_columns + 0.4, 2.15 * n_rows + 0.9), title, ". ".join(note + remarks(chosen))
-    )
+    width = 2.1 * n_columns + 0.4
+    note = ". ".join(["Standardized probe, fitted on the source domain", *remarks(chosen)])
+    note = textwrap.fill(note, int(_LETTERS_PER_INCH * width))
+    figure = plots.empty_figure((width, 2.15 * n_rows + 0.9), title, note)
     grid = figure.subplots(n_rows, n_columns, squeeze=False).flatten()
     for axes in grid:
         axes.set_axis_off()
@@ -63,6 +64,8 @@ def draw(group: str, lines: Sequence[Line]) -> Figure:
         axes.set_title(f"{title_of(method)}\n{np.nanmean(matrix):.1f}", fontsize="small")
         axes.set_xticks(range(len(names)), names, fontsize="small")
         axes.set_yticks(range(len(names)), names, fontsize="small")
+        axes.set_xlabel("target", fontsize="small")
+        axes.set_ylabel("source", fontsize="small")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         for row, column in np.argwhere(~np.isnan(matrix)):

@@ -75,6 +75,31 @@ def by_group(lines: Sequence[Line]) -> dict[str, list[Line]]:
     return {group: part for group, part in groups.items() if part}
 
 
+def domain_names(group: str) -> list[str]:
+    """List the names of domains within their data set, in order.
+
+    Parameters
+    ----------
+    group : str
+        Name of a data set with domains.
+
+    Returns
+    -------
+    names : list of str
+        For example letters or numbers.
+
+    Examples
+    --------
+    >>> domain_names("cwru-size")
+    ['7', '14', '21']
+    """
+    return [_short(domain) for domain in DOMAINS[group]]
+
+
+def _short(domain: str) -> str:
+    return domain.rpartition("-")[2].upper()
+
+
 def pair_of(line: Line) -> tuple[str, str]:
     """Return the names of the source and the target domain within their data set.
 
@@ -96,10 +121,7 @@ def pair_of(line: Line) -> tuple[str, str]:
     transfer = Transfer.parse(line["protocol"])
     if transfer is None:
         raise ValueError(f"{line['protocol']!r} is not a protocol of transfer")
-    source, target = (
-        name.rpartition("-")[2].upper() for name in (line["dataset"], transfer.target)
-    )
-    return source, target
+    return _short(line["dataset"]), _short(transfer.target)
 
 
 def _kind(line: Line) -> tuple[bool, bool] | None:
@@ -114,7 +136,7 @@ def _heading(group: str, target_labels: bool, standardized: bool) -> str:
 
 
 def _make_table(group: str, lines: Sequence[Line], kind: tuple[bool, bool]) -> Table:
-    domains = [name.rpartition("-")[2].upper() for name in DOMAINS[group]]
+    domains = domain_names(group)
     pairs = [(source, target) for source in domains for target in domains if source != target]
     order = (_AVERAGE, *map(_column, pairs))
     table = Table("method", excluded=tuple(map(title_of, CLASSIFIERS)), order=order)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from aleator.networks.transformer import AttentionBlock
 
 _MOST_PATCHES = 64
-_WIDTH = 128
+_WIDTH, _DEPTH, _HEADS, _MLP_WIDTH = 128, 4, 4, 256
 
 
 class SeriesTransformer(nn.Module):
@@ -27,12 +27,6 @@ class SeriesTransformer(nn.Module):
     embedding_dim : int or None, default=None
         Width of the embedding; a linear layer is added if it is not that of the blocks, 128. None
         is 128.
-    depth : int, default=4
-        Number of blocks.
-    heads : int, default=4
-        Heads of an attention.
-    mlp_width : int, default=256
-        Width of the hidden layer of a block.
 
     Examples
     --------
@@ -43,15 +37,7 @@ class SeriesTransformer(nn.Module):
     torch.Size([2, 128, 63])
     """
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        embedding_dim: int | None = None,
-        *,
-        depth: int = 4,
-        heads: int = 4,
-        mlp_width: int = 256,
-    ) -> None:
+    def __init__(self, input_shape: Sequence[int], embedding_dim: int | None = None) -> None:
         super().__init__()
         channels, time = input_shape
         self.patch_length = math.ceil(time / _MOST_PATCHES)
@@ -61,7 +47,7 @@ class SeriesTransformer(nn.Module):
             nn.init.trunc_normal_(torch.empty(n_patches, _WIDTH), std=0.02)
         )
         self.blocks = nn.Sequential(
-            *(AttentionBlock(_WIDTH, heads, mlp_width) for _ in range(depth))
+            *(AttentionBlock(_WIDTH, _HEADS, _MLP_WIDTH) for _ in range(_DEPTH))
         )
         self.norm = nn.LayerNorm(_WIDTH)
         self.output = (

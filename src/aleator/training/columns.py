@@ -24,8 +24,8 @@ def rows_per_piece(values_per_row: int, device: torch.device) -> int:
 
     Examples
     --------
-    >>> rows_per_piece(1 << 10, torch.device("cpu"))
-    512
+    >>> rows_per_piece(1 << 10, torch.device("cpu")), rows_per_piece(1, torch.device("cpu"))
+    (512, 2048)
     """
     rows = max(1, _PIECE.get(device.type, _PIECE["cpu"]) // max(1, values_per_row))
     return rows if device.type == "cuda" else min(rows, _MOST_ROWS_ON_CPU)

@@ -121,18 +121,17 @@ def _fault(name: str) -> DatasetInfo:
 
 def _cwru(name: str) -> DatasetInfo:
     group, _, value = name.rpartition("-")
-    # The recording of the normal bearing is longest without load.
-    train, test = (
-        ((440, 150) if value == "0" else (433, 148)) if group == "cwru-load" else (528, 180)
-    )
-    kind, classes = ("load", 10) if group == "cwru-load" else ("fault size", 3)
+    if group == "cwru-size":
+        kind, sizes = "fault size", (528, 180, 3)
+    else:  # the recording of the normal bearing is longest without load
+        kind, sizes = "load", (440, 150, 10) if value == "0" else (433, 148, 10)
     return DatasetInfo(
         name, f"CWRU bearings, {kind} {value}",
         "https://engineering.case.edu/bearingdatacenter: vibrations at the drive end, at 12 kHz, "
         "of normal bearings and of faults of 7, 14 and 21 mil under four loads, in windows of 2048 "
         "steps, as a file of arrays 'x', 'y', 'load' and 'classes'",
         "no terms stated", (("cwru12k_de_4loads_w2048_f16.npz",),),
-        (1, 2048), train, test, classes, recipes=group,
+        (1, 2048), *sizes, recipes=group,
     )  # fmt: skip
 
 
