@@ -17,6 +17,7 @@ from aleator.benchmark import (
     transfer_tables,
 )
 from aleator.benchmark.datasets import DATASETS
+from aleator.benchmark.fidelity_studies import FIDELITY_STUDIES
 from aleator.benchmark.protocols import (
     FINETUNED,
     PAPER,
@@ -25,7 +26,7 @@ from aleator.benchmark.protocols import (
     is_standardized,
 )
 from aleator.benchmark.recipes import CLASSIFIERS, title_of
-from aleator.benchmark.research_studies import DIAGNOSIS, FEATURE_COUNTS
+from aleator.benchmark.research_studies import DIAGNOSIS, FEATURE_COUNTS, RESEARCH_STUDIES
 from aleator.benchmark.result_lines import (
     Line,
     column_name,
@@ -98,7 +99,7 @@ def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
         return label_tables.tables(lines)
     if study.name == TRANSFER:
         return transfer_tables.tables(lines)
-    if study.held_out:
+    if study in RESEARCH_STUDIES:
         return research_tables.tables(study, lines)
     ordered = in_table_order(lines)
     if study.vary and len(study.methods) > 1:
@@ -176,7 +177,8 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     if study.name == TRANSFER:
         for group, part in transfer_tables.by_group(lines).items():
             yield f"{study.name}-{group}", transfer_figure.draw(group, part)
-    if not lines or study.held_out or not (study.vary or TIMED in study.protocols):
+    has_figures = study.vary or TIMED in study.protocols
+    if not lines or not has_figures or study in (*FIDELITY_STUDIES, *RESEARCH_STUDIES):
         return
     ordered = in_table_order(lines)
     for dataset in dict.fromkeys(line["dataset"] for line in ordered):

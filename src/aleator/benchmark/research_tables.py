@@ -82,7 +82,7 @@ def _table(study: Study, lines: Sequence[Line]) -> Table:
                 if line["variant"] == variant:
                     for column, value in _values(study, line).items():
                         table.add(row, f"{name}, {column}", value)
-    table.remarks += ["Held-out parts of training sets; test sets were not used", *remarks(lines)]
+    table.remarks += remarks(lines)
     return table
 
 

@@ -17,7 +17,8 @@ SHORT_NAMES = {
     "har": "HAR", "epilepsy": "Epilepsy", "mimic3": "MIMIC-III", "physionet2012": "PhysioNet 2012",
     "income": "Income", "theorem": "Theorem", "hepmass": "HEPMASS", "kvasir": "Kvasir",
     "kvasir-v1": "Kvasir v1", "cifar10": "CIFAR-10", "gunpoint": "GunPoint",
-    "japanese-vowels": "Japanese Vowels",
+    "japanese-vowels": "Japanese Vowels", "har-5881": "HAR, 5881 samples",
+    "epilepsy-7360": "Epilepsy, 7360 samples",
 }  # fmt: skip
 
 
@@ -75,6 +76,8 @@ def remarks(lines: Sequence[Line]) -> list[str]:
         Notes for a table or a figure.
     """
     found = []
+    if any(line.get("held_out") for line in lines):
+        found.append("Held-out parts of training sets; test sets were not used")
     if any(line["small"] for line in lines):
         found.append("Small synthetic data: a test of the program, not of the methods")
     for dataset in dict.fromkeys(x["dataset"] for x in lines if x["protocol"] != TIMED):

@@ -6,19 +6,12 @@ makes its tables and figures from the result lines of those cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from aleator.benchmark.datasets.catalog import DOMAINS
+from aleator.benchmark.fidelity_studies import FIDELITY_STUDIES, each
 from aleator.benchmark.protocols import FINETUNED, TIMED
 from aleator.benchmark.recipes import Recipe
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
-from aleator.benchmark.study import TRANSFER, Study, Vary, label_counts
-
-
-def _each(axis: str, values: Iterable[Any]) -> Vary:
-    """Set one parameter to each of some values."""
-    return lambda recipe: [recipe.varied(str(value), **{axis: value}) for value in values]
+from aleator.benchmark.study import TRANSFER, Study, label_counts
 
 
 def _default_candidates(recipe: Recipe) -> int:
@@ -44,7 +37,11 @@ def _predictor_epochs(recipe: Recipe) -> list[Recipe]:
 def _embedding_dim(recipe: Recipe) -> list[Recipe]:
     widths = (16, 32, 64, 128, 256, 512) if "mlp" in recipe.parameters["encoder"] else (
         256, 512, 1024, 2048, 4096)  # fmt: skip
-    return [recipe.varied(str(width), embedding_dim=width) for width in widths]
+    follows = ["projector_dim"] if "projector_dim" in recipe.parameters else []
+    return [
+        recipe.varied(str(width), **dict.fromkeys(["embedding_dim", *follows], width))
+        for width in widths
+    ]
 
 
 def _selection_size(recipe: Recipe) -> list[Recipe]:
@@ -102,7 +99,7 @@ STUDIES = {
         ),
         Study(
             "batch-size", "Batch size", _KVASIR, methods=("lfr",),
-            vary=_each("batch_size", (64, 128, 256, 512)), axis="batch size",
+            vary=each("batch_size", (64, 128, 256, 512)), axis="batch size",
         ),
         Study(
             "predictor-epochs", "Predictor epochs per encoder epoch, or joint training",
@@ -118,7 +115,7 @@ STUDIES = {
         ),
         Study(
             "loss", "Loss between prediction and projection", _KVASIR, methods=("lfr",),
-            vary=_each("loss", ("bbt", "infonce", "cosine", "mse")), axis="loss",
+            vary=each("loss", ("bbt", "infonce", "cosine", "mse")), axis="loss",
         ),
         Study(
             "diversity", "Diversity of projectors: initialization and selection", _KVASIR,
@@ -126,12 +123,13 @@ STUDIES = {
         ),
         Study(
             "stab-dropout", "Drop rate of STab", ("income", "theorem"), methods=("stab",),
-            vary=_each("drop_rate", (0.1, 0.2, 0.4, 0.6, 0.8)), axis="drop rate",
+            vary=each("drop_rate", (0.1, 0.2, 0.4, 0.6, 0.8)), axis="drop rate",
         ),
         Study(
             "efficiency", "Training time in seconds",
             ("har", "epilepsy", "income", "theorem", *_KVASIR), (TIMED,), ("supervised", *_TRAINED),
         ),
+        *FIDELITY_STUDIES,
         *RESEARCH_STUDIES,
     )
 }  # fmt: skip

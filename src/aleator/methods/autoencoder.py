@@ -36,8 +36,9 @@ class Autoencoder(TrainedLearner):
     Parameters
     ----------
     decoder : str, torch.nn.Module or callable, default=?
-        "auto" reverses the encoder; the names are those of the encoders. A module is copied; a
-        factory is called with (embedding_dim, sample_shape).
+        "auto" reverses the encoder; the names are those of the encoders and, for series,
+        "cnn-transposed". A module is copied; a factory is called with (embedding_dim,
+        sample_shape).
     {encoder}
     {training}
     {data}

@@ -36,7 +36,8 @@ def diet(
     group = ParameterGroup("encoder", networks)
     phase = Phase("index", [group], networks, (INPUT, INDEX), loss)
     modules = {"encoder": encoder, "index layer": index_layer, "view": view}
-    layer = LargeLayer("index layer", index_layer.weight.numel(), index_layer.out_features)
+    n_parameters = sum(parameter.numel() for parameter in index_layer.parameters())
+    layer = LargeLayer("index layer", n_parameters, index_layer.out_features)
     return Method(modules, [phase], large_layers=[layer])
 
 
@@ -45,7 +46,7 @@ class DIET(TrainedLearner):
     """DIET: learns to distinguish every sample from all others, with one class per sample.
 
     Balestriero, Unsupervised learning on a DIET: datum index as target, 2023. The classification
-    layer has as many weights as the embedding of all the data has values; `plan_` shows its size,
+    layer has as many weights as the embedding of all the data has values, and a bias per sample; `plan_` shows its size,
     and data for which it does not fit in memory are refused before training.
 
     Parameters
@@ -90,7 +91,7 @@ class DIET(TrainedLearner):
         networks, attributes = self._build_networks(context)
         n_samples = len(context.source)
         view = make_single_view(context.modality, self.views, context.source, self.view_options)
-        index_layer = nn.Linear(attributes["embedding_dim_"], n_samples, bias=False, device="meta")
+        index_layer = nn.Linear(attributes["embedding_dim_"], n_samples, device="meta")
 
         def materialize() -> None:
             index_layer.to_empty(device="cpu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -22,8 +23,9 @@ from aleator.methods.siamese import (
 )
 from aleator.networks.dropconnect import DropConnect
 from aleator.networks.shapes import flatten_output
+from aleator.training.devices import seeded
 from aleator.training.method import Method
-from aleator.validation import check_number, check_optional_number
+from aleator.validation import check_choice, check_number, check_optional_number
 
 
 def stab(
@@ -34,7 +36,10 @@ def stab(
     drop_rate: float,
     predictor_lr: float | None = None,
 ) -> Method:
-    """Train as SimSiam does; each of the two passes draws its own mask over the weights."""
+    """Train as SimSiam does; each of the two passes draws its own mask over the weights.
+
+    Weights of the encoder that do not require a gradient are thinned, but not trained.
+    """
     thinned = DropConnect(encoder, drop_rate)
     project_pair = forward_pair(projection_head, projection_head)
     predict_pair = forward_pair(predictor, predictor)
@@ -63,6 +68,9 @@ class STab(TrainedLearner):
     {projection head}
     {predictor}
     {predictor lr}
+    trains : {"encoder", "heads"}, default=?
+        "heads" trains the predictor and the biases of the encoder only, without a projection head,
+        and ends with a last draw of thinned weights, as the program of the LFR paper does.
     {encoder}
     {training}
     {data}
@@ -94,6 +102,7 @@ class STab(TrainedLearner):
     predictor_layers: int = 2
     predictor_hidden: int = 256
     predictor_learning_rate: float | None = None
+    trains: str = "encoder"
 
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": EncoderSpec(),
@@ -104,11 +113,24 @@ class STab(TrainedLearner):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("drop_rate", self.drop_rate, 0, 1)
+        check_choice("trains", self.trains, ("encoder", "heads"))
         lr = self.predictor_learning_rate
         check_optional_number("predictor_learning_rate", lr, 0, include_low=False)
 
     def _prepare(self, context: FitContext) -> TrainingSpec:
         networks, attributes = self._build_networks(context)
-        lr = self.predictor_learning_rate
-        method = stab(**networks, drop_rate=self.drop_rate, predictor_lr=lr)
-        return spec_of(method, networks, attributes)
+        settings = {"drop_rate": self.drop_rate, "predictor_lr": self.predictor_learning_rate}
+        if self.trains == "encoder":
+            return spec_of(stab(**networks, **settings), networks, attributes)
+        encoder = networks["encoder"]
+        thinned = DropConnect(encoder, self.drop_rate)
+        thinned.freeze_weights()
+        method = stab(encoder, nn.Identity(), networks["predictor"], **settings)
+        spec = spec_of(method, networks, attributes)
+
+        def fitted_attributes() -> dict[str, Any]:
+            with seeded(context.seeds.noise):
+                thinned.keep_one_draw()
+            return spec.fitted_attributes()
+
+        return replace(spec, fitted_attributes=fitted_attributes)

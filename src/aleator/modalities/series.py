@@ -9,7 +9,7 @@ from typing import Any
 from aleator.inputs import ArrayLayout, Source
 from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks import cnn1d, tcn
-from aleator.networks.decoders import TCNDecoder, cnn_decoder, mlp_decoder
+from aleator.networks.decoders import TCNDecoder, cnn_decoder, mlp_decoder, transposed_cnn_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
 from aleator.networks.series_transformer import SeriesTransformer
@@ -74,6 +74,7 @@ SERIES = Modality(
         "cnn": cnn_decoder,
         "cnn-pooled": cnn_decoder,
         "cnn-strided": cnn_decoder,
+        "cnn-transposed": transposed_cnn_decoder,
         "tcn": TCNDecoder,
         "transformer": cnn_decoder,
         "mlp": mlp_decoder,

@@ -12,7 +12,7 @@ from torch import nn
 from aleator.inputs import ArrayLayout, Source, evenly_spaced
 from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks.decoders import mlp_decoder
-from aleator.networks.mlp import mlp, mlp_encoder
+from aleator.networks.mlp import hidden_mlp_encoder, mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
 from aleator.projectors.fourier import FourierFeatures
 from aleator.projectors.landmarks import Landmarks
@@ -46,7 +46,7 @@ TABLE = Modality(
     layout=ArrayLayout(
         "table", "tables", ("columns",), unit="column", sizes={"columns": "features"}
     ),
-    encoders={"mlp": mlp_encoder},
+    encoders={"mlp": mlp_encoder, "mlp-hidden": hidden_mlp_encoder},
     projectors={
         "mlp": partial(mlp, layers=2),
         "trees": RandomTrees.build,
@@ -56,7 +56,7 @@ TABLE = Modality(
     random_features=("trees",),
     encoder_features=8192,
     encoder_dim=1024,
-    decoders={"mlp": mlp_decoder},
+    decoders={"mlp": mlp_decoder, "mlp-hidden": mlp_decoder},
     # Appendix C. The paper does not mention a normalization in the heads of tables.
     projection_head=HeadShape(layers=2, hidden=256, norm="none"),
     make_views=_make_views,

@@ -58,6 +58,31 @@ def cnn_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
     return nn.Sequential(*parts, nn.Conv2d(32, channels, kernel_size=1), nn.Flatten(2))
 
 
+def transposed_cnn_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
+    """A bottleneck of 256, two transposed convolutions and a linear layer to all values.
+
+    The parts are those of the decoder of series in the LFR authors' program; the paper does not
+    describe it, and widths and kernels of the convolutions are our own.
+
+    Examples
+    --------
+    >>> import torch
+    >>> transposed_cnn_decoder(2304, (9, 128))(torch.zeros(2, 2304)).shape
+    torch.Size([2, 9, 128])
+    """
+    return nn.Sequential(
+        nn.Linear(embedding_dim, 256),
+        nn.Unflatten(1, (32, 1, 8)),
+        nn.ConvTranspose2d(32, 32, (1, 4), (1, 2), padding=(0, 1)),
+        nn.ReLU(),
+        nn.ConvTranspose2d(32, 16, (1, 4), (1, 2), padding=(0, 1)),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(16 * 32, math.prod(output_shape)),
+        nn.Unflatten(1, tuple(output_shape)),
+    )
+
+
 class TCNDecoder(nn.Module):
     """A linear layer to all time steps, five causal blocks, and a linear layer to the channels.
 

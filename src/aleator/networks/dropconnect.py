@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -33,7 +34,7 @@ class DropConnect(nn.Module):
     def draw_weights(self) -> dict[str, Tensor]:
         """Draw which weights are kept, and return them by name."""
         kept = 1 - self.rate
-        weights = {name: w for name, w in self.network.named_parameters() if w.ndim > 1}
+        weights = self._weights()
         sizes = [weight.numel() for weight in weights.values()]
         # One draw for all layers: a small network spends its time on launching kernels.
         first = next(iter(weights.values()))
@@ -42,3 +43,18 @@ class DropConnect(nn.Module):
             name: weight * factor.view_as(weight)
             for (name, weight), factor in zip(weights.items(), factors, strict=True)
         }
+
+    def freeze_weights(self) -> None:
+        """Exclude the weights that may be dropped from training."""
+        for weight in self._weights().values():
+            weight.requires_grad_(False)
+
+    @torch.no_grad()
+    def keep_one_draw(self) -> None:
+        """Replace the weights by a draw of them, and include them in training again."""
+        weights = self._weights()
+        for name, drawn in self.draw_weights().items():
+            weights[name].copy_(drawn).requires_grad_(True)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: w for name, w in self.network.named_parameters() if w.ndim > 1}

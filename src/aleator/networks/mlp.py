@@ -68,6 +68,34 @@ def mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) ->
     return mlp(input_shape, 256 if embedding_dim is None else embedding_dim, layers=4)
 
 
+def hidden_mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
+    """Three linear layers, each followed by ReLU: the paper's encoder without its last layer.
+
+    A classifier on top makes a network of four layers, whose last one returns the classes.
+
+    Parameters
+    ----------
+    input_shape : sequence of int
+        Shape of a sample, which is flattened.
+    embedding_dim : int, default=None
+        Width of the embedding; None is 256.
+
+    Returns
+    -------
+    torch.nn.Sequential
+
+    Examples
+    --------
+    >>> hidden_mlp_encoder((10,), 8)[-2:]
+    Sequential(
+      (0): Linear(in_features=256, out_features=8, bias=True)
+      (1): ReLU()
+    )
+    """
+    width = 256 if embedding_dim is None else embedding_dim
+    return nn.Sequential(*mlp(input_shape, width, layers=3), nn.ReLU())
+
+
 def mlp_predictor(
     input_dim: int, output_dim: int, *, layers: int = 2, hidden: int = 256
 ) -> nn.Module:

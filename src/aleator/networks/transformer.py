@@ -14,6 +14,8 @@ from torch import Tensor, nn
 class AttentionBlock(nn.Module):
     """Multi-head attention followed by a two-layer MLP, both with pre-norm and a residual.
 
+    Scores are multiplied by `scale`, by default the inverse root of the width of a head.
+
     Examples
     --------
     >>> block = AttentionBlock(8, heads=2, mlp_width=16)
@@ -21,9 +23,17 @@ class AttentionBlock(nn.Module):
     torch.Size([3, 5, 8])
     """
 
-    def __init__(self, width: int, heads: int, mlp_width: int, dropout: float = 0.1) -> None:
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        mlp_width: int,
+        dropout: float = 0.1,
+        scale: float | None = None,
+    ) -> None:
         super().__init__()
         self.heads = heads
+        self.scale = (width // heads) ** -0.5 if scale is None else scale
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.proj = nn.Linear(width, width)
@@ -37,11 +47,10 @@ class AttentionBlock(nn.Module):
         n, steps, width = tokens.shape
         qkv = self.qkv(self.norm1(tokens)).view(n, steps, 3, self.heads, width // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4).flatten(1, 2)
-        scale = (width // self.heads) ** -0.5
         if mask is None:
-            scores = torch.bmm(query * scale, key.transpose(1, 2))
+            scores = torch.bmm(query * self.scale, key.transpose(1, 2))
         else:
-            scores = torch.baddbmm(mask, query, key.transpose(1, 2), alpha=scale)
+            scores = torch.baddbmm(mask, query, key.transpose(1, 2), alpha=self.scale)
         attended = torch.bmm(F.softmax(scores, dim=-1), value).view(n, self.heads, steps, -1)
         attended = attended.transpose(1, 2).reshape(n, steps, width)
         tokens = tokens + self.dropout(self.proj(attended))
@@ -71,7 +80,10 @@ class ContextTransformer(nn.Module):
         self.heads = heads
         self.embed = nn.Linear(channels, width)
         self.token = nn.Parameter(torch.randn(1, 1, width))
-        self.blocks = nn.ModuleList(AttentionBlock(width, heads, mlp_width) for _ in range(depth))
+        # TS-TCC's program scales by the width of all heads together.
+        self.blocks = nn.ModuleList(
+            AttentionBlock(width, heads, mlp_width, scale=width**-0.5) for _ in range(depth)
+        )
 
     def forward(self, steps: Tensor, last: Tensor) -> Tensor:
         """Summarize `steps` (n, time, channels) up to and including step ``last[i]`` of row i."""

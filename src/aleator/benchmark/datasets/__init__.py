@@ -47,6 +47,8 @@ __all__ = [
 _READERS: dict[str, Callable[[Path], Split]] = {
     "har": timeseries.har,
     "epilepsy": timeseries.epilepsy,
+    "har-5881": partial(timeseries.fewer_rows, reader=timeseries.har, count=5881),
+    "epilepsy-7360": partial(timeseries.fewer_rows, reader=timeseries.epilepsy, count=7360),
     "mimic3": mimic3.mimic3,
     "mimic3-demo": mimic3_demo.mimic3_demo,
     **{name: partial(timeseries.fault, name=name) for name in DOMAINS["fault"]},

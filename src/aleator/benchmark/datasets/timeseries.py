@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,31 @@ def epilepsy(folder: Path) -> Split:
     y = (frame["y"] == 1).to_numpy(np.int64)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=42)
     return Split(X_train, y_train, X_test, y_test)
+
+
+def fewer_rows(folder: Path, reader: Callable[[Path], Split], count: int) -> Split:
+    """Read a data set with a part of its training samples only.
+
+    The notebooks of the paper's authors set aside a fifth of the training samples, as TS-TCC does,
+    though the paper prints the number of all of them.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+    reader : callable
+        Function that reads the whole data set.
+    count : int
+        Number of training samples to keep.
+
+    Returns
+    -------
+    split : Split
+        Training samples drawn at random, always the same, and the whole test part.
+    """
+    split = reader(folder)
+    rows = np.random.default_rng(0).choice(len(split.X_train), count, replace=False)
+    return replace(split, X_train=split.X_train[rows], y_train=split.y_train[rows])
 
 
 def fault(folder: Path, name: str) -> Split:
