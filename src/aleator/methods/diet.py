@@ -46,8 +46,9 @@ class DIET(TrainedLearner):
     """DIET: learns to distinguish every sample from all others, with one class per sample.
 
     Balestriero, Unsupervised learning on a DIET: datum index as target, 2023. The classification
-    layer has as many weights as the embedding of all the data has values, and a bias per sample; `plan_` shows its size,
-    and data for which it does not fit in memory are refused before training.
+    layer has as many weights as the embedding of all the data has values, and a bias per sample;
+    `plan_` shows its size, and data for which it does not fit in memory are refused before
+    training.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -119,13 +120,15 @@ class STab(TrainedLearner):
 
     def _prepare(self, context: FitContext) -> TrainingSpec:
         networks, attributes = self._build_networks(context)
-        settings = {"drop_rate": self.drop_rate, "predictor_lr": self.predictor_learning_rate}
+        method_of = partial(
+            stab, drop_rate=self.drop_rate, predictor_lr=self.predictor_learning_rate
+        )
         if self.trains == "encoder":
-            return spec_of(stab(**networks, **settings), networks, attributes)
+            return spec_of(method_of(**networks), networks, attributes)
         encoder = networks["encoder"]
         thinned = DropConnect(encoder, self.drop_rate)
         thinned.freeze_weights()
-        method = stab(encoder, nn.Identity(), networks["predictor"], **settings)
+        method = method_of(encoder, nn.Identity(), networks["predictor"])
         spec = spec_of(method, networks, attributes)
 
         def fitted_attributes() -> dict[str, Any]:

@@ -59,7 +59,7 @@ def cnn_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
 
 
 def transposed_cnn_decoder(embedding_dim: int, output_shape: Sequence[int]) -> nn.Module:
-    """A bottleneck of 256, two transposed convolutions and a linear layer to all values.
+    """Build a bottleneck of 256, two transposed convolutions and a linear layer to all values.
 
     The parts are those of the decoder of series in the LFR authors' program; the paper does not
     describe it, and widths and kernels of the convolutions are our own.

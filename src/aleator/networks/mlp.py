@@ -93,7 +93,7 @@ def hidden_mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = N
     )
     """
     width = 256 if embedding_dim is None else embedding_dim
-    return nn.Sequential(*mlp(input_shape, width, layers=3), nn.ReLU())
+    return nn.Sequential(*mlp(input_shape, width, layers=3).children(), nn.ReLU())
 
 
 def mlp_predictor(
