@@ -182,7 +182,7 @@ class TestDIET:
     def test_the_plan_reports_what_the_index_layer_needs(self, table):
         diet = small("DIET", optimizer="adam").fit(table)
         (place,) = [place for place in diet.plan_.placements if place.name == "index layer"]
-        # 60 × (8 weights and a bias), as many gradients and two moments; 16 × 60 outputs three times.
+        # 60 × (8 weights and a bias), their gradients and two moments; 16 × 60 outputs three times.
         assert place.bytes == 4 * (60 * 9 * 4 + 3 * 16 * 60)
         assert "index layer" in str(diet.plan_)
         sgd = small("DIET", optimizer="sgd").fit(table)
