@@ -90,4 +90,6 @@ def test_the_default_length_of_lfr_depends_on_the_data(n_samples, scale, expecte
 @pytest.mark.parametrize("dataset", STUDIES["finetune"].datasets)
 def test_settings_of_fine_tuning_are_complete(dataset):
     supervised = recipes.read(dataset, "supervised")
-    assert set(supervised.finetuning) >= {*supervised.parameters, "label_fraction"}
+    # Their defaults, a constant rate and no views, suit fine-tuning.
+    optional = {"schedule", "view_options"}
+    assert set(supervised.finetuning) >= {*supervised.parameters, "label_fraction"} - optional

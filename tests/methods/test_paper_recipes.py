@@ -23,7 +23,7 @@ DEFAULTS_0_3 = {
 ADDED = {"target_dim": None, "target_scaling": "auto"}
 # Data sets in the place of others, whose recipes they have.
 STAND_INS = dict.fromkeys([*DOMAINS["cwru-load"], *DOMAINS["cwru-size"]], "fault-a")
-STAND_INS["mimic3-demo"] = "mimic3"
+STAND_INS |= {"mimic3-demo": "mimic3", "har-5881": "har", "epilepsy-7360": "epilepsy"}
 DATASETS = sorted(
     dataset for dataset, method in recipes.names() if method == "lfr" and dataset not in STAND_INS
 )

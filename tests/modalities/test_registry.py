@@ -47,8 +47,8 @@ def test_the_encoder_of_random_features_is_made_of_the_projectors_of_that_name()
     encoder = build_encoder(landmarks, "random-features", (3,), 8)
     assert [type(part) for part in encoder.front.families] == [Landmarks, RandomTrees]
     plain = replace(landmarks, random_features=())
-    assert list(plain.encoder_factories) == ["mlp"]
-    with pytest.raises(ValueError, match="'mlp', 'random-features', a torch"):
+    assert list(plain.encoder_factories) == ["mlp", "mlp-hidden"]
+    with pytest.raises(ValueError, match="'mlp-hidden', 'random-features', a torch"):
         landmarks.encoder_name("cnn", (3,))
 
 
