@@ -78,6 +78,18 @@ def test_real_data(data_folder, name):
         assert split.y_train.mean() == pytest.approx(0.249, abs=0.001)
 
 
+@pytest.mark.parametrize(("name", "whole"), [("har-5881", "har"), ("epilepsy-7360", "epilepsy")])
+def test_fewer_rows_are_drawn_from_the_training_part(data_folder, name, whole):
+    some, all_rows = datasets.load(name, data_folder), datasets.load(whole, data_folder)
+    assert np.array_equal(some.X_test, all_rows.X_test)
+    rows = {row.tobytes() for row in all_rows.X_train}
+    assert len(some.X_train) == int(name.rpartition("-")[2])
+    assert all(row.tobytes() in rows for row in some.X_train)
+    assert np.bincount(some.y_train) / len(some.y_train) == pytest.approx(
+        np.bincount(all_rows.y_train) / len(all_rows.y_train), abs=0.01
+    )
+
+
 def test_missing_folder_and_incomplete_files_raise(tmp_path, monkeypatch):
     monkeypatch.delenv("ALEATOR_DATA", raising=False)
     with pytest.raises(ValueError, match="ALEATOR_DATA"):

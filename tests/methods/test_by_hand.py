@@ -20,7 +20,7 @@ from aleator.methods.stab import stab
 from aleator.methods.supervised import supervised
 from aleator.methods.tstcc import TemporalContrast, tstcc
 from aleator.networks.dropconnect import DropConnect
-from aleator.networks.transformer import ContextTransformer
+from aleator.networks.transformer import AttentionBlock, ContextTransformer
 from aleator.views import FeatureCorruption, Mixup
 
 
@@ -238,7 +238,7 @@ def test_stab_sees_the_same_rows_twice_and_trains_the_whole_encoder():
 
 
 def test_diets_smoothing_by_hand():
-    encoder, layer = nn.Linear(3, 4), nn.Linear(4, 7, bias=False)
+    encoder, layer = nn.Linear(3, 4), nn.Linear(4, 7)
     method = diet(encoder, layer, nn.Identity(), label_smoothing=0.8)
     x, index = torch.randn(2, 3), torch.tensor([6, 0])
     log_share = layer(encoder(x)).log_softmax(1)
@@ -250,7 +250,7 @@ def test_diets_smoothing_by_hand():
     assert the_phase(method).loss(x, index).item() == pytest.approx(expected, rel=1e-5)
     assert the_phase(method).columns == ("input", "index")
     (large,) = method.large_layers
-    assert (large.n_parameters, large.n_outputs) == (28, 7)
+    assert (large.n_parameters, large.n_outputs) == (35, 7)
 
 
 def test_supervised():
@@ -285,6 +285,21 @@ def test_the_context_never_sees_beyond_its_last_step():
         nearer = steps.clone()
         nearer[row, at] += 1
         assert not torch.allclose(context(nearer, last)[row], context(steps, last)[row])
+
+
+def test_attention_is_scaled_by_the_width_of_a_head_and_in_tstcc_by_all_of_them():
+    def attended(block, tokens, scale):
+        split = block.qkv(block.norm1(tokens)).chunk(3, dim=2)
+        query, key, value = (part.unflatten(2, (4, 2)).transpose(1, 2) for part in split)
+        heads = F.scaled_dot_product_attention(query, key, value, scale=scale)
+        tokens = tokens + block.proj(heads.transpose(1, 2).flatten(2))
+        return tokens + block.mlp(block.norm2(tokens))
+
+    tokens = torch.randn(3, 5, 8)
+    plain = AttentionBlock(8, heads=4, mlp_width=6).eval()
+    torch.testing.assert_close(plain(tokens), attended(plain, tokens, 2**-0.5))
+    block = ContextTransformer(6, width=8).eval().blocks[0]
+    torch.testing.assert_close(block(tokens), attended(block, tokens, 8**-0.5))
 
 
 def test_what_is_predicted_begins_after_the_context_and_exists():

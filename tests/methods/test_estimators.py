@@ -186,17 +186,40 @@ class TestDIET:
         assert place.bytes == 4 * (60 * 9 * 4 + 3 * 16 * 60)
         assert "index layer" in str(diet.plan_)
         sgd = small("DIET", optimizer="sgd").fit(table)
-        assert sgd.plan_.placements[0].bytes == place.bytes - 4 * 60 * 8
+        assert sgd.plan_.placements[0].bytes == place.bytes - 4 * 60 * 9
 
     def test_what_cannot_fit_is_refused_before_it_is_made(self, table, monkeypatch):
         made = []
         monkeypatch.setattr(nn.Linear, "to_empty", lambda self, **_: made.append(self))
         message = (
-            r"index layer needs 18\.8 KiB.*9\.8 KiB are available on cpu.*fewer.*embedding_dim"
+            r"index layer needs 19\.7 KiB.*9\.8 KiB are available on cpu.*fewer.*embedding_dim"
         )
         with pytest.raises(ValueError, match=message):
             small("DIET", memory_limit=10_000).fit(table)
         assert made == []
+
+
+class TestSTab:
+    def test_heads_only_ends_with_thinned_random_weights(self, table, tmp_path):
+        settings = {"drop_rate": 0.25, "learning_rate": 0.01, "embedding_dim": 8}
+        untrained = small("RandomEncoder", embedding_dim=8).fit(table).encoder_
+        model = small("STab", trains="heads", **settings).fit(table)
+        parameters = dict(model.encoder_.named_parameters())
+        for name, initial in untrained.named_parameters():
+            if initial.ndim == 1:
+                assert not torch.equal(parameters[name], initial), f"{name} was not trained"
+            else:
+                dropped = parameters[name] == 0
+                assert dropped.float().mean().item() == pytest.approx(0.25, abs=0.12)
+                torch.testing.assert_close(parameters[name][~dropped], initial[~dropped] / 0.75)
+        assert all(parameter.requires_grad for parameter in parameters.values())
+        model.save(tmp_path)
+        assert np.array_equal(aleator.load(tmp_path).transform(table), model.transform(table))
+
+    def test_it_trains_the_encoder_by_default(self, table):
+        untrained = small("RandomEncoder").fit(table).encoder_
+        trained = small("STab").fit(table).encoder_
+        assert not any(map(torch.equal, trained.parameters(), untrained.parameters()))
 
 
 class TestDACL:
@@ -220,6 +243,13 @@ class TestAutoencoder:
         X = random.normal(size=(20, 3, length))
         model = small("Autoencoder", encoder=encoder).fit(X)
         assert model.decoder_(torch.zeros(2, 8)).shape == (2, 3, length)
+
+    @pytest.mark.parametrize("length", [1, 24])
+    def test_decoder_with_a_bottleneck(self, random, length):
+        X = random.normal(size=(20, 3, length))
+        model = small("Autoencoder", decoder="cnn-transposed").fit(X)
+        assert model.decoder_(torch.zeros(2, 8)).shape == (2, 3, length)
+        assert model.decoder_[0].out_features == 256
 
     @pytest.mark.parametrize("encoder", ["resnet18", "resnet18-small", "resnet18-large", "mlp"])
     def test_decoders_of_images(self, images, encoder):
