@@ -8,10 +8,16 @@ from aleator.benchmark.studies import STUDIES
 from audits.committed import lines
 
 # Not run; listed in benchmarks/README.md too.
-NOT_RUN = {("table1", "kvasir-v1", method, 2) for method in ("simsiam", "simclr", "dacl")}
-NOT_RUN |= {("finetune", *rest) for _, *rest in NOT_RUN}
-NOT_RUN |= {("cifar10", "cifar10", "diet", 0), ("finetune", "cifar10", "diet", 0)}
-NOT_RUN |= {("embedding-dim", "kvasir-v1", "dacl", 0)}
+NOT_RUN = {
+    (study, "cifar10", method, 0)
+    for study in ("cifar10", "finetune")
+    for method in ("diet", "simsiam", "simclr", "dacl")
+}
+NOT_RUN |= {("embedding-dim", "kvasir-v1", m, 0) for m in ("diet", "simsiam", "simclr", "dacl")}
+NOT_RUN |= {
+    ("table1", "physionet2012", method, 0)
+    for method in ("supervised", "diet", "simsiam", "simclr", "tstcc", "dacl")
+}
 DEFAULTS = ("random-default", "random-features", "lfr-default")
 NOT_RUN |= {("table1", "physionet2012", method, 0) for method in DEFAULTS}
 # They are not shortened: see test_label_curves_of_the_defaults_are_complete.

@@ -155,8 +155,8 @@ def _show(lines_by_study: dict[str, list[runner.Line]], out: Path) -> None:
 def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]:
     """Return the lines of a study among stored results.
 
-    If runs were shortened, an ablation uses the fraction of epochs with the most lines on a data
-    set, so that its variants are comparable. Other studies use the largest one of each method.
+    If runs were shortened, an ablation uses the fraction of epochs with the most variants on a data
+    set, so that they are comparable. Other studies use the largest one of each method.
 
     Parameters
     ----------
@@ -187,11 +187,16 @@ def lines_of_study(study: Study, stored: list[runner.Line]) -> list[runner.Line]
         if not study.vary:
             lines += _largest_scale_of_each_method(candidates)
             continue
-        longest: list[runner.Line] = max(candidates, key=len, default=[])
+        longest: list[runner.Line] = max(candidates, key=_n_variants, default=[])
         # A single variant is a run of another study that happens to have the same settings.
-        if len({line["variant"] for line in longest}) > 1:
+        if _n_variants(longest)[0] > 1:
             lines += longest
     return lines
+
+
+def _n_variants(lines: list[runner.Line]) -> tuple[int, int]:
+    """Return the number of variants and, to decide between equals, that of all lines."""
+    return len({line["variant"] for line in lines}), len(lines)
 
 
 def _largest_scale_of_each_method(candidates: list[list[runner.Line]]) -> list[runner.Line]:

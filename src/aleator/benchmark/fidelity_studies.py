@@ -76,7 +76,7 @@ def _decoders(recipe: Recipe) -> list[Recipe]:
 
 FIDELITY_STUDIES = (
     Study(
-        "simsiam-norm", "Normalization of SimSiam's projection head", _SERIES,
+        "simsiam-norm", "Normalization of SimSiam's projection head", (*_SERIES, *_TABLES),
         methods=("simsiam",), vary=each("projector_norm", ("none", "hidden", "end", "both")),
         axis="normalization", seeds=(0, 1), held_out=True,
     ),

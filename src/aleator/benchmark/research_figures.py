@@ -133,4 +133,4 @@ def _point(line: Line) -> tuple[float, float]:
 
 
 def _note(lines: Sequence[Line]) -> str:
-    return ". ".join(["Held-out parts of training sets, means over seeds", *remarks(lines)])
+    return ". ".join([*remarks(lines), "Means over seeds"])
