@@ -17,10 +17,10 @@ encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
     training data. Names are "random-features" (random features of the data, followed by a small
-    network, which is trained), "auto" (the paper's network) and "mlp"; for tables "mlp-hidden" (which
-    ends with a hidden layer and its ReLU); for series "cnn", "cnn-pooled" (width independent of the
-    length; "auto" for long series), "cnn-strided" (a first convolution for long series), "tcn" and
-    "transformer" (of patches of time steps); for images "resnet18".""",
+    network, which is trained), "auto" (the paper's network) and "mlp"; for tables "mlp-hidden"
+    (which ends with a hidden layer and its ReLU); for series "cnn", "cnn-pooled" (width independent
+    of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
+    "tcn" and "transformer" (of patches of time steps); for images "resnet18".""",
     "{data}": """\
 modality : {"auto", "table", "series", "image"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
