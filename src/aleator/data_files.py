@@ -1,6 +1,6 @@
 """Files that hold data and nothing else: JSON and safetensors, each with its checksum. No pickle.
 
-What is read is checked before anything is made of it: its kind, its version, its size, its checksum.
+What is read is checked before anything is made of it: kind, version, size and checksum.
 """
 
 from __future__ import annotations

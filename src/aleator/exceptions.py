@@ -24,6 +24,10 @@ class GraphCaptureWarning(UserWarning):
     """Warning raised when a training step cannot be captured as a CUDA graph and runs eagerly."""
 
 
+class LessMemoryWarning(UserWarning):
+    """Warning raised when memory did not suffice and training continues with less, more slowly."""
+
+
 class DataFileError(ValueError):
     """A JSON or safetensors file is damaged or of another kind; the message names the file."""
 

@@ -59,6 +59,7 @@ class PhaseState:
         self._seen = 0
         self._began = began
         self.step.loss_sum.zero_()
+        self.step.finite_steps.zero_()
 
     def train_batch(
         self, sizes: Sequence[int], stepper_for: Callable[[PhaseState, Tensor], Any]
@@ -73,6 +74,24 @@ class PhaseState:
         self.steps += 1
         self.steps_in_turn += 1
         self.steps_in_pass += 1
+
+    def first_bad_step(self) -> int | None:
+        """Return the first step of the pass after which the loss was not finite, counted from one.
+
+        Waits for the device. Steps are counted over the whole training of the phase.
+        """
+        finite = int(self.step.finite_steps)
+        return (
+            None if finite == self.steps_in_pass else self.steps - self.steps_in_pass + finite + 1
+        )
+
+    def divergence(self, what: str, step: int) -> FloatingPointError:
+        """Return an error that says where training diverged, and what to try."""
+        rates = ", ".join(f"{float(group.lr):.3g}" for group in self.optimizer.groups)
+        return FloatingPointError(
+            f"{what} at step {step} of phase {self.phase.name!r}, in epoch {self.round + 1}: try a "
+            f"smaller learning_rate (it was {rates}), warmup_epochs, or precision='32'"
+        )
 
     def end_pass(self) -> tuple[float, float, int]:
         """Return the mean loss of the batches, seconds and steps; waits for the device."""
@@ -100,6 +119,7 @@ class PhaseState:
         self._began = time.perf_counter() - state["seconds"]
         for name in _COUNTERS:
             setattr(self, name, state[name])
+        self.step.finite_steps.fill_(self.steps_in_pass)
 
     def _set_order(self, order: Tensor) -> None:
         self._order = order

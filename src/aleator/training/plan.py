@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 
@@ -73,6 +74,19 @@ class Placement:
     where: str
     bytes: int
 
+    @property
+    def description(self) -> str:
+        """Where the column is kept, in words."""
+        return _IN_WORDS[self.where]
+
+
+_IN_WORDS = {
+    DEVICE: "kept on the device",
+    HOST: "kept on the host",
+    STREAMED: "read for every batch",
+    RECOMPUTED: "computed again for every batch",
+}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -97,6 +111,16 @@ class Plan:
     def where(self, name: str) -> str:
         """Where a column is kept: "device", "host", "streamed" or "recomputed"."""
         return next(place.where for place in self.placements if place.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as a JSON value."""
+        return asdict(self) | {"placements": [asdict(place) for place in self.placements]}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Plan:
+        """Make a plan from what `to_dict` returned."""
+        placements = tuple(Placement(**place) for place in stored["placements"])
+        return cls(**{**stored, "placements": placements})
 
     def __str__(self) -> str:
         steps = "CUDA graphs" if self.graphs else "eager steps"
