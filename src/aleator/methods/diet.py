@@ -34,7 +34,7 @@ def diet(
 
     networks = (encoder, index_layer)
     group = ParameterGroup("encoder", networks)
-    phase = Phase("index", [group], networks, (INPUT, INDEX), loss)
+    phase = Phase("index", [group], networks, (INPUT, INDEX), loss, row_wise=(encoder,))
     modules = {"encoder": encoder, "index layer": index_layer, "view": view}
     layer = LargeLayer("index layer", index_layer.weight.numel(), index_layer.out_features)
     return Method(modules, [phase], large_layers=[layer])

@@ -1,4 +1,4 @@
-"""What to do when memory runs out: keep less of it resident, column by column.
+"""What to do when memory runs out: keep less of it resident, then run networks on fewer rows.
 
 The plan is made from sizes and from what is free at the start. Activations are not part of it, and
 other programs may take memory later.
@@ -15,8 +15,10 @@ from torch import Tensor
 
 from aleator.exceptions import LessMemoryWarning
 from aleator.training.devices import rng_state, set_rng_state
+from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
-from aleator.training.method import Method
+from aleator.training.method import Method, Phase
+from aleator.training.micro_batches import can_be_divided
 from aleator.training.phase_state import PhaseState
 from aleator.training.plan import DEVICE, HOST, RECOMPUTED, STREAMED, Placement, Plan
 from aleator.training.sampler import Sampler
@@ -101,7 +103,9 @@ def _next_place(place: Placement, origin: str | None, *, on_cpu: bool) -> str | 
     return HOST if place.where == DEVICE and not on_cpu else RECOMPUTED
 
 
-def plan_for_less(plan: Plan, method: Method, given: Mapping[str, HostRows], failure: str) -> Plan:
+def plan_for_less(
+    plan: Plan, method: Method, given: Mapping[str, HostRows], phase: Phase | None, failure: str
+) -> Plan:
     """Return the next plan that needs less memory, with a warning.
 
     Parameters
@@ -112,6 +116,8 @@ def plan_for_less(plan: Plan, method: Method, given: Mapping[str, HostRows], fai
         What is trained.
     given : mapping of str to HostRows
         Columns that are not derived from others.
+    phase : Phase or None
+        The phase for whose step memory did not suffice; None if that was before any.
     failure : str
         The message of the error.
 
@@ -126,20 +132,40 @@ def plan_for_less(plan: Plan, method: Method, given: Mapping[str, HostRows], fai
     """
     origins: dict[str, str | None] = {name: rows.origin for name, rows in given.items()}
     origins |= {column.name: None for column in method.derived}
-    found = less_resident(plan, origins)
-    if found is None:
-        raise out_of_memory(plan, failure)
-    changed, moved = found
+    if (found := less_resident(plan, origins)) is not None:
+        changed, moved = found
+        measure = f"the column {moved.name!r} is now {moved.description}"
+    elif (divided := with_micro_batches(plan, phase)) is not None:
+        changed, measure = divided, f"networks now run on {divided.micro_batch} rows at a time"
+    else:
+        raise out_of_memory(plan, failure, phase)
     warnings.warn(
-        f"memory did not suffice on {plan.device}: the column {moved.name!r} is now "
-        f"{moved.description}, and training continues",
+        f"memory did not suffice on {plan.device}: {measure}, and training continues",
         LessMemoryWarning,
         stacklevel=2,
     )
     return changed
 
 
-def out_of_memory(plan: Plan, failure: str) -> MemoryError:
+def with_micro_batches(plan: Plan, phase: Phase | None) -> Plan | None:
+    """Return a plan with micro-batches half as large, or None if that would change the loss.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> layer = nn.Linear(2, 2)
+    >>> phase = Phase("fit", [], [layer], (), torch.sum, row_wise=[layer])
+    >>> with_micro_batches(Plan("cpu", "32", False, 100, (), 0), phase).micro_batch
+    50
+    """
+    rows = (plan.micro_batch or plan.batch_size) // 2
+    if phase is None or rows < 1 or not can_be_divided(phase.row_wise):
+        return None
+    # The second computation of a piece restores generators, which a graph cannot.
+    return replace(plan, micro_batch=rows, graphs=False)
+
+
+def out_of_memory(plan: Plan, failure: str, phase: Phase | None = None) -> MemoryError:
     """Return an error that says what the training needs.
 
     Examples
@@ -148,10 +174,12 @@ def out_of_memory(plan: Plan, failure: str) -> MemoryError:
     MemoryError('memory does not suffice on cuda:0 for batches of 8 rows, ...')
     """
     reason = failure.strip().partition("\n")[0] or "out of memory"
+    why = "no more of it can be freed"
+    if phase is not None and any(uses_batch_norm(module) for module in phase.row_wise):
+        why += ", nor can a batch be divided, since the networks normalize batches"
     return MemoryError(
-        f"memory does not suffice on {plan.device} for batches of {plan.batch_size} rows, and no "
-        "more of it can be freed: lower batch_size or embedding_dim, or train on another device "
-        f"({reason})"
+        f"memory does not suffice on {plan.device} for batches of {plan.batch_size} rows, and "
+        f"{why}: lower batch_size or embedding_dim, or train on another device ({reason})"
     )
 
 

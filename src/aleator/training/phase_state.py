@@ -40,10 +40,11 @@ class PhaseState:
         schedule_for: Callable[[ParameterGroup], Schedule],
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
+        micro_batch: int | None = None,
     ) -> None:
         self.phase = phase
         self.optimizer = Optimizer(settings, phase.groups, device, schedule_for)
-        self.step = Step(phase, columns, self.optimizer, device, autocast)
+        self.step = Step(phase, columns, self.optimizer, device, autocast, micro_batch)
         self.graphs: dict[int, GraphedStep] = {}
         self.steps = self.steps_in_turn = self.steps_in_pass = self.round = 0
         self._device = device

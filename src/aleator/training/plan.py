@@ -107,6 +107,7 @@ class Plan:
     batch_size: int
     placements: tuple[Placement, ...]
     device_limit: int
+    micro_batch: int | None = None
 
     def where(self, name: str) -> str:
         """Where a column is kept: "device", "host", "streamed" or "recomputed"."""
@@ -128,6 +129,8 @@ class Plan:
             f"device {self.device}, precision {self.precision}, {steps}, "
             f"batches of {self.batch_size}"
         ]
+        if self.micro_batch is not None:
+            lines[0] += f", of which {self.micro_batch} rows at a time"
         for place in self.placements:
             lines.append(f"  {place.name:<12} {place.where:<10} {_format_bytes(place.bytes):>13}")
         lines.append(f"  columns may take {_format_bytes(self.device_limit)} on the device")

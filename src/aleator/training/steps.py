@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from aleator.training.columns import ColumnStore
 from aleator.training.method import Phase
+from aleator.training.micro_batches import micro_batches
 from aleator.training.optimizers import Optimizer
 
 _LARGEST = torch.finfo(torch.float32).max
@@ -36,6 +37,7 @@ class Step:
         optimizer: Optimizer,
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
+        micro_batch: int | None = None,
     ) -> None:
         self.phase = phase
         self.optimizer = optimizer
@@ -45,6 +47,7 @@ class Step:
         self._columns = columns
         self._staged = columns.staged(phase.columns)
         self._autocast = autocast
+        self._micro_batch = micro_batch
 
     def stage(self, index: Tensor) -> None:
         """Bring what is kept on the host to the device; `index` is on the host."""
@@ -53,7 +56,7 @@ class Step:
 
     def __call__(self, index: Tensor) -> None:
         """Train on the samples at `index`, which is on the device."""
-        with self._autocast():
+        with self._autocast(), micro_batches(self.phase.row_wise, self._micro_batch):
             loss = self.phase.loss(*self._columns.gather(self.phase.columns, index))
         loss.backward()
         self.updating = True

@@ -293,6 +293,7 @@ class Trainer:
                 self._schedule_for,
                 self._device,
                 self._autocast,
+                self.plan.micro_batch,
             )
             for phase in self._method.phases
         ]
@@ -337,18 +338,19 @@ class Trainer:
 
     def _continue_with_less(self, failure: str) -> None:
         """Continue with less in memory, from before the step for which it did not suffice."""
+        phase = self._phases[self._turn].phase
         if not self._in_step:
             self._saved_state = self.state_dict()
         elif self._checkpoints is not None and (last := self._checkpoints.latest()) is not None:
             self._saved_state = last.state
         else:
             raise out_of_memory(self.plan, failure)
-        self._keep_less(failure)
+        self._keep_less(failure, phase)
         self._set_up_what_fits()
 
-    def _keep_less(self, failure: str) -> None:
+    def _keep_less(self, failure: str, phase: Phase | None = None) -> None:
         """Change the plan, and free what was kept as the old one said."""
-        self.plan = plan_for_less(self.plan, self._method, self._given, failure)
+        self.plan = plan_for_less(self.plan, self._method, self._given, phase, failure)
         self._phases = []
         del self._columns
         self._tried.clear()
