@@ -2,8 +2,9 @@
 
 Every case is fitted once in a process that is left alone, without checkpoints, and once in
 processes that are killed (SIGKILL), some at a random moment and some at a random operation inside
-the writing of a checkpoint. After every kill a new process continues from the checkpoint folder. At the end the
-weights of all saved networks must be the same bit for bit, and the history the same but for times.
+the writing of a checkpoint. After every kill a new process continues from the checkpoint folder. At
+the end the weights of all saved networks must be the same bit for bit, and the history the same but
+for times.
 """
 
 from __future__ import annotations

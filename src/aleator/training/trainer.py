@@ -149,8 +149,7 @@ class Trainer:
             finally:
                 if self._monitor is not None:
                     self._monitor.close()
-        for parameter, trainable in self._trainable.items():
-            parameter.requires_grad_(trainable)
+        self._restore_trainable()
 
     def _run(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
         """Go through the phases, round after round, from the present position."""
@@ -352,7 +351,8 @@ class Trainer:
         """Change the plan, and free what was kept as the old one said."""
         self.plan = plan_for_less(self.plan, self._method, self._given, phase, failure)
         self._phases = []
-        del self._columns
+        vars(self).pop("_columns", None)  # there are none yet if they did not fit
+        self._restore_trainable()
         self._tried.clear()
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
@@ -393,6 +393,10 @@ class Trainer:
         if group.schedule is not None:
             return Schedule(group.schedule, total)
         return Schedule(self._optimizer.schedule, total, self._warmup * steps_per_round)
+
+    def _restore_trainable(self) -> None:
+        for parameter, trainable in self._trainable.items():
+            parameter.requires_grad_(trainable)
 
     def _set_modes(self, phase: Phase, *, training: bool) -> None:
         """Only what a phase trains gets gradients; only its `train_mode` is in training mode."""
