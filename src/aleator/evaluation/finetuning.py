@@ -90,6 +90,13 @@ def fine_tune(
     train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
     check_labels("y_train", train_labels, len(train))
     check_labels("y_test", test_labels, len(test))
+
+    def saved_in(seed: int) -> dict[str, Any]:
+        if checkpoint is None:
+            return {}
+        folder = Path(checkpoint) / f"seed-{seed}"
+        return {"checkpoint": folder, "checkpoint_every": checkpoint_every, "resume": resume}
+
     metrics_per_seed = []
     for seed in seeds:
         subset = _stratified_subset(train_labels, label_fraction, seed)
@@ -99,13 +106,7 @@ def fine_tune(
             preprocessing=None,  # the data have been scaled as for the model
             random_state=seed,
             **{"progress": False, "device": model.device, **training},
-        ).fit(
-            train[subset],
-            train_labels[subset],
-            checkpoint=None if checkpoint is None else Path(checkpoint) / f"seed-{seed}",
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-        )
+        ).fit(train[subset], train_labels[subset], **saved_in(seed))
         probabilities = tuned.predict_proba(test)
         metrics_per_seed.append(classification_metrics(test_labels, probabilities, tuned.classes_))
     suffix = "" if label_fraction == 1 else f" on {100 * label_fraction:g} % of the labels"

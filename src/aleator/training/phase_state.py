@@ -76,18 +76,17 @@ class PhaseState:
         self.steps_in_turn += 1
         self.steps_in_pass += 1
 
-    def first_bad_step(self) -> int | None:
-        """Return the first step of the pass after which the loss was not finite, counted from one.
+    def first_bad_step(self, steps: int) -> int | None:
+        """Return the first of the last `steps` steps, those of a pass, whose loss was not finite.
 
-        Waits for the device. Steps are counted over the whole training of the phase.
+        Waits for the device. Steps are counted from one, over the whole training of the phase.
         """
         finite = int(self.step.finite_steps)
-        return (
-            None if finite == self.steps_in_pass else self.steps - self.steps_in_pass + finite + 1
-        )
+        return None if finite == steps else self.steps - steps + finite + 1
 
-    def divergence(self, what: str, step: int) -> FloatingPointError:
+    def divergence(self, what: str, step: int | None) -> FloatingPointError:
         """Return an error that says where training diverged, and what to try."""
+        step = self.steps if step is None else step
         rates = ", ".join(f"{float(group.lr):.3g}" for group in self.optimizer.groups)
         return FloatingPointError(
             f"{what} at step {step} of phase {self.phase.name!r}, in epoch {self.round + 1}: try a "

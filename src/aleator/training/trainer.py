@@ -32,6 +32,7 @@ from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
 from aleator.training.method import Method, ParameterGroup, Phase
+from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OptimizerSettings
 from aleator.training.phase_state import PhaseState
@@ -113,11 +114,7 @@ class Trainer:
         self._tried: set[tuple[str, int]] = set()
         self._in_step = False
         self._saved_state: dict[str, Any] | None = None
-        self._trainable = {
-            parameter: parameter.requires_grad
-            for module in method.modules.values()
-            for parameter in module.parameters()
-        }
+        self._modes = Modes(method.modules.values())
 
     @property
     def total_steps(self) -> int:
@@ -149,7 +146,7 @@ class Trainer:
             finally:
                 if self._monitor is not None:
                     self._monitor.close()
-        self._restore_trainable()
+        self._modes.restore()
 
     def _run(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
         """Go through the phases, round after round, from the present position."""
@@ -198,9 +195,9 @@ class Trainer:
     def _begin_turn(self, state: PhaseState, progress: Progress) -> None:
         """Refresh what the phase reads from networks that have changed, and set its modes."""
         self._began = time.perf_counter()  # a pass includes the columns refreshed for it
-        self._set_modes(state.phase, training=False)
+        self._modes.evaluate()
         self._columns.refresh(state.phase.columns, fixed=False)
-        self._set_modes(state.phase, training=True)
+        self._modes.train(state.phase)
         progress.begin(state.phase.name)
 
     def _train_step(self, state: PhaseState, progress: Progress) -> None:
@@ -226,11 +223,10 @@ class Trainer:
             self._on_step(self)
 
     def _end_pass(self, state: PhaseState, progress: Progress) -> None:
-        bad_step = state.first_bad_step()
         loss, seconds, steps = state.end_pass()
         phase = state.phase
         if not math.isfinite(loss):
-            raise state.divergence(f"the loss is {loss}", bad_step or state.steps)
+            raise state.divergence(f"the loss is {loss}", state.first_bad_step(steps))
         record = {
             "epoch": state.round,
             "phase": phase.name,
@@ -241,10 +237,10 @@ class Trainer:
         }
         self.history.append(record)
         if self._monitor is not None and phase.trains(self._monitor.encoder):
-            self._set_modes(phase, training=False)
+            self._modes.evaluate()
             with self._autocast():
                 self._monitor.update(record)
-            self._set_modes(phase, training=True)
+            self._modes.train(phase)
         progress.report(record)
 
     def state_dict(self) -> dict[str, Any]:
@@ -352,7 +348,7 @@ class Trainer:
         self.plan = plan_for_less(self.plan, self._method, self._given, phase, failure)
         self._phases = []
         vars(self).pop("_columns", None)  # there are none yet if they did not fit
-        self._restore_trainable()
+        self._modes.restore()
         self._tried.clear()
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
@@ -361,11 +357,11 @@ class Trainer:
         """Write the state, unless the run has diverged: a bad state never replaces a good one."""
         assert self._checkpoints is not None
         for state in self._phases:
-            bad_step = state.first_bad_step() if state.steps_in_pass else None
-            if bad_step is not None:
+            bad_step = state.first_bad_step(state.steps_in_pass)
+            if state.steps_in_pass and bad_step is not None:
                 raise state.divergence("the loss is not finite", bad_step)
             if not state.optimizer.is_finite():
-                raise state.divergence("the weights are not finite", state.steps)
+                raise state.divergence("the weights are not finite", None)
         self._checkpoints.write(self.state_dict(), self.steps, finished=finished)
 
     def _batch_sizes(self, drop_last: bool) -> list[int]:
@@ -393,23 +389,6 @@ class Trainer:
         if group.schedule is not None:
             return Schedule(group.schedule, total)
         return Schedule(self._optimizer.schedule, total, self._warmup * steps_per_round)
-
-    def _restore_trainable(self) -> None:
-        for parameter, trainable in self._trainable.items():
-            parameter.requires_grad_(trainable)
-
-    def _set_modes(self, phase: Phase, *, training: bool) -> None:
-        """Only what a phase trains gets gradients; only its `train_mode` is in training mode."""
-        for module in self._method.modules.values():
-            module.eval()
-        for parameter in self._trainable:
-            parameter.requires_grad_(False)
-        if training:
-            for module in phase.train_mode:
-                module.train()
-            for group in phase.groups:
-                for parameter in group.parameters():
-                    parameter.requires_grad_(self._trainable[parameter])
 
     def _stepper_for(self, state: PhaseState, index: Tensor) -> Step | GraphedStep:
         if not self.plan.graphs:
