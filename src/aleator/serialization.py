@@ -20,9 +20,13 @@ import torch
 from torch import Tensor, nn
 
 from aleator import model_folder
+from aleator.allocation_limit import AllocationLimit
 from aleator.exceptions import ModelFileError
 from aleator.model_migration import migrate
 from aleator.training.plan import Plan
+
+# Building a network takes memory besides its weights, but not much more than they do.
+_SPARE_VALUES = 1 << 22
 
 
 class ChosenByParameters(Protocol):
@@ -182,6 +186,14 @@ def restored_networks(
                 f"{saved.estimator} has no network {name!r}; its networks are {', '.join(specs)}"
             )
     attributes: dict[str, Any] = {}
+    stored = sum(tensor.numel() for tensor in saved.tensors.values())
+
+    def too_large() -> ModelFileError:
+        return ModelFileError(
+            f"the parameters of this {saved.estimator} describe networks that are far larger than "
+            "the weights that are stored with them"
+        )
+
     for name, spec in specs.items():
         count = saved.counts[name]
         if name in given:
@@ -195,7 +207,8 @@ def restored_networks(
                 )
             modules = None
         else:
-            modules = build(name)
+            with AllocationLimit(_SPARE_VALUES + 8 * stored, too_large):
+                modules = build(name)
         for prefix, module in _numbered(name, modules):
             _fill(module, saved.tensors, prefix)
         attributes[f"{name}_"] = modules

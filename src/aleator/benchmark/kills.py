@@ -301,6 +301,16 @@ def _compare(first: Path, second: Path) -> tuple[bool, bool]:
     return weights[0] == weights[1], histories[0] == histories[1]
 
 
+def _command_line(options: argparse.Namespace) -> str:
+    """Return the command that repeats a proof, without where it is written."""
+    words = ["python -m aleator.benchmark.kills"]
+    if options.cases != list(CASES):
+        words += ["--cases", *(f'"{name}"' for name in options.cases)]
+    return " ".join([*words, f"--kills {options.kills} --seed {options.seed}"]) + (
+        "" if options.device == "cpu" else f" --device {options.device}"
+    )
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
@@ -330,7 +340,7 @@ def main(arguments: list[str] | None = None) -> int:
         cases.append(kill_case(name, kills, options.device, options.seed))
         print(json.dumps(cases[-1]), flush=True)
     result = {
-        "command": " ".join(["python -m aleator.benchmark.kills", *(arguments or sys.argv[1:])]),
+        "command": _command_line(options),
         **stamp(options.device),
         "kills": sum(case["kills"] for case in cases),
         "inside_a_write": sum(case["inside_a_write"] for case in cases),
