@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,20 @@ import pytest
 import aleator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("page", ["checkpoints.md"])
+def test_the_examples_of_a_page(page, tmp_path, monkeypatch, capsys):
+    """The blocks of a page are one program, run in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    exec("\n".join(blocks), {})
+    for line in re.findall(r"print\(.*\)  # (.*?)…", text):
+        assert line in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -8,14 +8,15 @@ import torch
 from sklearn.base import clone
 from torch import nn
 
-from aleator import BYOL, LFR, evaluation
+from aleator import BYOL, LFR, SimCLR, evaluation
 from aleator.benchmark import cells, recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
-from aleator.exceptions import GraphCaptureWarning
+from aleator.exceptions import GraphCaptureWarning, LessMemoryWarning
 from aleator.methods.byol import byol
 from aleator.networks.projection_head import HeadShape, projection_head
 from aleator.training import plan as plan_module
+from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.host_rows import TensorRows
 from aleator.training.method import INPUT
 from aleator.training.optimizers import OptimizerSettings
@@ -298,3 +299,43 @@ def test_defaults_give_the_same_numbers_again(random):
     first, second = (LFR(random_state=0, device="cuda").fit(X) for _ in range(2))
     assert losses(first) == losses(second)
     np.testing.assert_array_equal(first.transform(X), second.transform(X))
+
+
+@pytest.mark.parametrize("name", ["LFR", "BYOL", "TSTCC"])
+def test_a_stopped_fit_continues_from_its_checkpoint(name, random, tmp_path, monkeypatch):
+    X = random.normal(size=(300, 3, 64)).astype(np.float32)
+    model = small(name, device="cuda", epochs=6, batch_size=32)
+    whole = clone(model).fit(X)
+    assert whole.plan_.graphs
+    write, left = CheckpointFolder.write, 4
+
+    def counted(self, *arguments, **named):
+        nonlocal left
+        write(self, *arguments, **named)
+        left -= 1
+        if left == 0:
+            raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFolder, "write", counted)
+        with pytest.raises(InterruptedError):
+            clone(model).fit(X, checkpoint=tmp_path, checkpoint_every=7)
+    assert_same_fit(clone(model).fit(X, checkpoint=tmp_path, checkpoint_every=7), whole)
+
+
+def test_memory_that_runs_out_on_the_device(random):
+    """Real: other tensors leave room for the network, but not for activations of a whole batch."""
+    X = random.normal(size=(8192, 64)).astype(np.float32)
+    encoder = nn.Sequential(*[nn.Sequential(nn.Linear(64, 16384), nn.ReLU(), nn.Linear(16384, 64))
+                              for _ in range(4)])  # fmt: skip
+    settings = {"encoder": encoder, "batch_size": 8192, "epochs": 2, "random_state": 0}
+    whole = SimCLR(device="cuda", precision="32", **settings).fit(X)
+    torch.cuda.empty_cache()
+    _, total = torch.cuda.mem_get_info()
+    torch.cuda.set_per_process_memory_fraction(min(1.0, 3.5e9 / total))
+    try:
+        with pytest.warns(LessMemoryWarning, match="rows at a time"):
+            divided = SimCLR(device="cuda", precision="32", **settings).fit(X)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    np.testing.assert_allclose(losses(divided), losses(whole), rtol=1e-3)

@@ -276,6 +276,34 @@ def test_weights_are_only_read_from_the_folder(saved):
     assert ".." not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("embedding_dim", 10**12), ("predictor_hidden", 10**12), ("predictor_layers", 10**9)],
+)
+def test_sizes_in_a_file_are_checked_before_memory_is_taken(table, tmp_path, name, value):
+    """The checksum is right: whoever wrote the file meant it."""
+    small_lfr(predictor="mlp").fit(table).save(tmp_path)
+    content = json.loads((tmp_path / "aleator.json").read_text())["content"]
+    content["parameters"][name] = value
+    description = {"content": content, "sha256": atomic_io.json_digest(content)}
+    (tmp_path / "aleator.json").write_text(json.dumps(description))
+    with pytest.raises(ModelFileError, match=r"far larger than the weights|do not fit the module"):
+        aleator.load(tmp_path)
+
+
+def test_weights_of_another_size_are_not_read(saved, monkeypatch):
+    _, folder = saved
+    with open(weights_of(folder), "ab") as file:
+        file.truncate(10**12)  # sparse
+
+    def forbidden(path):
+        raise AssertionError("read")
+
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(ModelFileError, match="truncated or was changed"):
+        aleator.load(folder)
+
+
 @pytest.mark.parametrize("crash_at", range(1, 13))
 def test_a_crash_leaves_the_old_or_the_new_model(saved, table, monkeypatch, crash_at):
     """Fail at every call that writes to disk; the folder must load as one of the two."""

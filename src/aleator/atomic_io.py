@@ -59,6 +59,7 @@ def replace_folder(path: Path) -> Iterator[Path]:
         yield temporary
         for file in temporary.rglob("*"):
             _sync(file)
+        _sync_folder(temporary)
         shutil.rmtree(path, ignore_errors=True)
         os.replace(temporary, path)
         _sync_folder(path.parent)

@@ -24,8 +24,28 @@ class GraphCaptureWarning(UserWarning):
     """Warning raised when a training step cannot be captured as a CUDA graph and runs eagerly."""
 
 
-class ModelFileError(ValueError):
+class LessMemoryWarning(UserWarning):
+    """Warning raised when memory did not suffice and training continues with less, more slowly."""
+
+
+class DataFileError(ValueError):
+    """A JSON or safetensors file is damaged or of another kind; the message names the file."""
+
+
+class ModelFileError(DataFileError):
     """A saved model is missing, damaged, or was not written by Aleator."""
+
+
+class CheckpointError(ValueError):
+    """A run cannot be continued from a checkpoint folder, or a checkpoint cannot be written."""
+
+
+class CheckpointWarning(UserWarning):
+    """Warning raised when a run continues, but not as if it had never stopped.
+
+    The last checkpoint was damaged and the one before it is used, or the device, the number of
+    threads or the version of torch is another, so that numbers are rounded in other ways.
+    """
 
 
 class DamagedFileError(ValueError):

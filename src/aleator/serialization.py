@@ -20,9 +20,13 @@ import torch
 from torch import Tensor, nn
 
 from aleator import model_folder
+from aleator.allocation_limit import AllocationLimit
 from aleator.exceptions import ModelFileError
 from aleator.model_migration import migrate
-from aleator.training.plan import Placement, Plan
+from aleator.training.plan import Plan
+
+# Building a network takes memory besides its weights, but not much more than they do.
+_SPARE_VALUES = 1 << 22
 
 
 class ChosenByParameters(Protocol):
@@ -102,14 +106,15 @@ def save(
     plan = estimator.plan_
     content = {
         "estimator": type(estimator).__name__,
-        "parameters": {k: _encode(v) for k, v in estimator.get_params(deep=False).items()},
+        "parameters": {k: encode_parameter(v) for k, v in estimator.get_params(deep=False).items()},
         "adapter": estimator.adapter_.to_dict(),
         "counts": {name: _count(modules) for name, modules in kept.items()},
         "attributes": {k: _encode_attribute(v) for k, v in values.items() if not _is_tensor(v)},
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": None if names is None else [str(name) for name in names],
         "history": estimator.history_,
-        "plan": None if plan is None else dataclasses.asdict(plan),
+        "random_state_": estimator.random_state_,
+        "plan": None if plan is None else plan.to_dict(),
     }
     tensors: dict[str, Tensor] = {}
     for name, modules in kept.items():
@@ -136,7 +141,8 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
         common = {
             "n_features_in_": content["n_features_in"],
             "history_": content["history"],
-            "plan_": None if content["plan"] is None else _decode_plan(content["plan"]),
+            "random_state_": content.get("random_state_"),  # not stored before version 0.4
+            "plan_": None if content["plan"] is None else Plan.from_dict(content["plan"]),
         }
         if names is not None:
             common["feature_names_in_"] = np.array(names, dtype=object)
@@ -180,6 +186,14 @@ def restored_networks(
                 f"{saved.estimator} has no network {name!r}; its networks are {', '.join(specs)}"
             )
     attributes: dict[str, Any] = {}
+    stored = sum(tensor.numel() for tensor in saved.tensors.values())
+
+    def too_large() -> ModelFileError:
+        return ModelFileError(
+            f"the parameters of this {saved.estimator} describe networks that are far larger than "
+            "the weights that are stored with them"
+        )
+
     for name, spec in specs.items():
         count = saved.counts[name]
         if name in given:
@@ -193,7 +207,8 @@ def restored_networks(
                 )
             modules = None
         else:
-            modules = build(name)
+            with AllocationLimit(_SPARE_VALUES + 8 * stored, too_large):
+                modules = build(name)
         for prefix, module in _numbered(name, modules):
             _fill(module, saved.tensors, prefix)
         attributes[f"{name}_"] = modules
@@ -257,11 +272,6 @@ def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     }
 
 
-def _decode_plan(stored: dict[str, Any]) -> Plan:
-    placements = tuple(Placement(**place) for place in stored["placements"])
-    return Plan(**{**stored, "placements": placements})
-
-
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
@@ -278,8 +288,14 @@ def _decode_attribute(value: Any) -> Any:
     return value
 
 
-def _encode(value: Any) -> Any:
-    """Convert a parameter to a JSON value."""
+def encode_parameter(value: Any) -> Any:
+    """Convert a parameter to a JSON value; what has no code of its own is named, but not stored.
+
+    Examples
+    --------
+    >>> encode_parameter((0.9, 0.999)), encode_parameter(len)
+    ({'numbers': [0.9, 0.999]}, {'not stored': 'len'})
+    """
     if isinstance(value, NotStored):
         return {"not stored": value.description}
     if isinstance(value, (np.integer, np.floating, np.bool_)):
@@ -293,7 +309,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, torch.device):
         return str(value)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        stored = {key: _encode(item) for key, item in value.items()}
+        stored = {key: encode_parameter(item) for key, item in value.items()}
         if not any(isinstance(item, dict) and "not stored" in item for item in stored.values()):
             return {"options": stored}
     if isinstance(value, (tuple, list)) and all(isinstance(item, str) for item in value):

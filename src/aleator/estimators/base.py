@@ -18,6 +18,7 @@ from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
 from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, TrainingSpec
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
+from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
 from aleator.inputs import InputAdapter, Source, read
 from aleator.modalities import Modality, get_modality, infer_modality
@@ -89,6 +90,10 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         for spec in self._networks.values():
             spec.check(self)
 
+    def _labels_of_run(self, y: Any) -> Any:
+        """Return the labels if the estimator uses them, else None."""
+        return None
+
     def _prepare(self, context: FitContext) -> TrainingSpec:
         """Build the networks and the method."""
         raise NotImplementedError
@@ -99,7 +104,16 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Train; an estimator that trains nothing returns an empty result."""
         return TrainingResult()
 
-    def fit(self, X: Any, y: Any = None, *, sample_order: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_order: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int | str = "5 min",
+        resume: bool = True,
+    ) -> Self:
         """Learn a representation of X.
 
         Parameters
@@ -114,6 +128,15 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             One row of sample indices per pass over the data, in the order of the passes (for LFR:
             an encoder pass, then its predictor passes, and so on). It replaces shuffling, so that a
             run can be checked against another program.
+        checkpoint : str or path-like, default=None
+            Folder for checkpoints of the training, of which the last two are kept. A fit that was
+            stopped at any moment is repeated with the same folder, and ends as if it had never been
+            stopped.
+        checkpoint_every : int or str, default="5 min"
+            Steps between two checkpoints, or a time such as "30 s" or "5 min".
+        resume : bool, default=True
+            Continue the run whose checkpoints are in the folder; in an empty folder, start anew.
+            False starts anew, and refuses a folder that is not empty.
 
         Returns
         -------
@@ -131,12 +154,17 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         modality = infer_modality(self.modality, data.shape)
         self._check_modality(modality)
         adapter = InputAdapter(modality.layout, name).fit(data, self.preprocessing)
-        seeds = Seeds.from_random_state(self.random_state)
         orders = _check_sample_order(sample_order, len(data.source))
-        sampler = Sampler(len(data.source), seeds.order, orders)
-        context = FitContext(modality, adapter, adapter.adapt(data), y, sampler, seeds, device)
-        spec = self._prepare(context)
-        result = self._train(spec, context, device)
+        with open_run(
+            self, data, self._labels_of_run(y), orders, checkpoint, checkpoint_every, resume=resume
+        ) as run:
+            seeds = Seeds.from_root(run.root_seed)
+            sampler = Sampler(len(data.source), seeds.order, orders)
+            context = FitContext(
+                modality, adapter, adapter.adapt(data), y, sampler, seeds, device, run.checkpoints
+            )
+            spec = self._prepare(context)
+            result = self._train(spec, context, device)
         for module in spec.method.modules.values():
             module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
         validate_data(self, X, skip_check_array=True, ensure_2d=False)  # stores feature_names_in_
@@ -144,6 +172,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.n_features_in_ = adapter.n_features
         self.history_ = result.history
         self.plan_ = result.plan
+        self.random_state_ = run.random_state
         for attribute, value in {**spec.fitted_attributes(), **result.attributes}.items():
             setattr(self, attribute, value)
         if result.interrupted:

@@ -118,6 +118,9 @@ history_ : list of dict
     passes that train the encoder, `embedding_std` and `effective_rank`.
 plan_ : Plan
     What was kept where; print it.
+random_state_ : int or None
+    Seed with which the fit can be repeated: `random_state`, or what was drawn if that is None. None
+    for a RandomState instance, which would have to be in the same state again.
 adapter_ : InputAdapter
     How new data are converted.
 n_features_in_ : int
@@ -131,6 +134,9 @@ history_ : list
     Empty: nothing is trained by the trainer.
 plan_ : None
     Nothing is trained by the trainer.
+random_state_ : int or None
+    Seed with which the fit can be repeated: `random_state`, or what was drawn if that is None. None
+    for a RandomState instance, which would have to be in the same state again.
 adapter_ : InputAdapter
     How new data are converted.
 n_features_in_ : int

@@ -15,6 +15,7 @@ from torch import Tensor
 from aleator.estimators.network_specs import NetworkContext
 from aleator.inputs import InputAdapter, Source
 from aleator.modalities import Modality
+from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.method import Method
 from aleator.training.plan import Plan
 from aleator.training.sampler import Sampler
@@ -36,10 +37,25 @@ class Seeds:
     noise: int
 
     @classmethod
-    def from_random_state(cls, random_state: Any) -> Seeds:
-        """Draw seeds from what scikit-learn accepts as `random_state`."""
-        root = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    def from_root(cls, root: int) -> Seeds:
+        """Draw all seeds from one."""
         return cls(*(int(seed) for seed in np.random.SeedSequence(root).generate_state(5)))
+
+
+def root_seed(random_state: Any) -> int:
+    """Draw the seed of a fit from what scikit-learn accepts as `random_state`."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def repeatable_random_state(random_state: Any) -> Any:
+    """Return a `random_state` with which a fit can be repeated: None becomes a drawn seed.
+
+    Examples
+    --------
+    >>> repeatable_random_state(3), type(repeatable_random_state(None)).__name__
+    (3, 'int')
+    """
+    return root_seed(None) if random_state is None else random_state
 
 
 @dataclass(frozen=True)
@@ -62,6 +78,8 @@ class FitContext:
         Seeds of the networks and the training.
     device : torch.device
         Device of the training.
+    checkpoints : CheckpointFolder or None
+        Where the training is saved, and continued from.
     """
 
     modality: Modality
@@ -71,6 +89,7 @@ class FitContext:
     sampler: Sampler
     seeds: Seeds
     device: torch.device
+    checkpoints: CheckpointFolder | None = None
 
     @cached_property
     def _sample(self) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 
 from aleator.estimators.base import RepresentationLearner, estimator
 from aleator.estimators.fit_context import FitContext, TrainingResult, TrainingSpec
+from aleator.training.continuation import plan_of_state, warn_of_other_conditions
 from aleator.training.devices import resolve_precision
 from aleator.training.host_rows import TensorRows, rows_of
 from aleator.training.method import INPUT
@@ -102,6 +103,13 @@ class TrainedLearner(RepresentationLearner):
             memory_limit=self.memory_limit,
             optimizer=self.optimizer,
         )
+        state = None
+        if context.checkpoints is not None and (last := context.checkpoints.latest()) is not None:
+            state = last.state
+            warn_of_other_conditions(state, device)
+            limit = context.checkpoints.record["parameters"].get("memory_limit")
+            # What is free on the device now may be another part of its memory than it was then.
+            plan = plan_of_state(state, plan) if limit == self.memory_limit else plan
         spec.materialize()
         monitor = CollapseMonitor(spec.method.modules["encoder"], context.source)
         trainer = Trainer(
@@ -114,7 +122,10 @@ class TrainedLearner(RepresentationLearner):
             warmup=self.warmup_epochs,
             seed=context.seeds.noise,
             monitor=monitor,
+            checkpoints=context.checkpoints,
         )
+        if state is not None:
+            trainer.load_state_dict(state)
         return trainer, monitor
 
     def _check_epochs(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +28,9 @@ def fine_tune(
     *,
     label_fraction: float = 1.0,
     seeds: Sequence[int] = (0,),
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int | str = "5 min",
+    resume: bool = True,
     **training: Any,
 ) -> Evaluation:
     """Train the encoder of a fitted model together with a linear layer on labeled data.
@@ -46,6 +51,12 @@ def fine_tune(
         setting is 0.1.
     seeds : sequence of int, default=(0,)
         Seeds of the training and of the choice of samples.
+    checkpoint : str or path-like, default=None
+        Folder for checkpoints, with one folder per seed in it (see ``fit`` of `aleator.LFR`).
+    checkpoint_every : int or str, default="5 min"
+        Steps or time between two checkpoints.
+    resume : bool, default=True
+        Continue the runs whose checkpoints are in the folder.
     **training : dict
         Parameters of `aleator.Supervised`, such as ``epochs``, ``learning_rate`` or ``device``.
 
@@ -79,6 +90,13 @@ def fine_tune(
     train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
     check_labels("y_train", train_labels, len(train))
     check_labels("y_test", test_labels, len(test))
+
+    def saved_in(seed: int) -> dict[str, Any]:
+        if checkpoint is None:
+            return {}
+        folder = Path(checkpoint) / f"seed-{seed}"
+        return {"checkpoint": folder, "checkpoint_every": checkpoint_every, "resume": resume}
+
     metrics_per_seed = []
     for seed in seeds:
         subset = _stratified_subset(train_labels, label_fraction, seed)
@@ -88,7 +106,7 @@ def fine_tune(
             preprocessing=None,  # the data have been scaled as for the model
             random_state=seed,
             **{"progress": False, "device": model.device, **training},
-        ).fit(train[subset], train_labels[subset])
+        ).fit(train[subset], train_labels[subset], **saved_in(seed))
         probabilities = tuned.predict_proba(test)
         metrics_per_seed.append(classification_metrics(test_labels, probabilities, tuned.classes_))
     suffix = "" if label_fraction == 1 else f" on {100 * label_fraction:g} % of the labels"

@@ -22,7 +22,8 @@ def autoencoder(encoder: nn.Module, decoder: nn.Module) -> Method:
         return mean_squared_error(reconstruction.flatten(1), x.flatten(1))
 
     networks = (encoder, decoder)
-    phase = Phase("rebuild", [ParameterGroup("encoder", networks)], networks, (INPUT,), loss)
+    group = ParameterGroup("encoder", networks)
+    phase = Phase("rebuild", [group], networks, (INPUT,), loss, row_wise=networks)
     return Method({"encoder": encoder, "decoder": decoder}, [phase])
 
 

@@ -35,7 +35,7 @@ def byol(
 
     phase = Phase(
         "byol", [ParameterGroup("encoder", (online, predictor))], (online, predictor, target),
-        (INPUT,), loss, after_step=update_target,
+        (INPUT,), loss, after_step=update_target, row_wise=(online[0],),
     )  # fmt: skip
     networks = {"encoder": online[0], "online": online, "predictor": predictor, "target": target}
     return Method({**networks, "view 1": view1, "view 2": view2}, [phase])

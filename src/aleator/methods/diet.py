@@ -34,7 +34,7 @@ def diet(
 
     networks = (encoder, index_layer)
     group = ParameterGroup("encoder", networks)
-    phase = Phase("index", [group], networks, (INPUT, INDEX), loss)
+    phase = Phase("index", [group], networks, (INPUT, INDEX), loss, row_wise=(encoder,))
     modules = {"encoder": encoder, "index layer": index_layer, "view": view}
     n_parameters = sum(parameter.numel() for parameter in index_layer.parameters())
     layer = LargeLayer("index layer", n_parameters, index_layer.out_features)

@@ -84,6 +84,7 @@ def lfr(
         train_mode=(trained, predictors),
         columns=(source, "targets"),
         loss=loss_of_input,
+        row_wise=(trained,),
     )
     predictor_phase = Phase(
         name="predictors",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -70,6 +70,7 @@ def siamese_phase(
     predictor: nn.Module,
     loss: Network,
     predictor_lr: float | None,
+    row_wise: Sequence[nn.Module] = (),
 ) -> Phase:
     """SimSiam's phase: the learning rate of the predictor is not moved by the schedule."""
     return Phase(
@@ -81,6 +82,7 @@ def siamese_phase(
         (encoder, projection_head, predictor),
         (INPUT,),
         loss,
+        row_wise=row_wise,
     )
 
 

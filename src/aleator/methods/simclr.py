@@ -40,7 +40,8 @@ def simclr(
         return nt_xent(*represent_pair(first_view(x), second_view(x)), temperature)
 
     networks = (encoder, head)
-    phase = Phase("contrast", [ParameterGroup("encoder", networks)], networks, (INPUT,), loss)
+    group = ParameterGroup("encoder", networks)
+    phase = Phase("contrast", [group], networks, (INPUT,), loss, row_wise=(encoder,))
     modules = {"encoder": encoder, "head": head, "view 1": first_view, "view 2": second_view}
     return Method(modules, [phase])
 

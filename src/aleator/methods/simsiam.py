@@ -47,7 +47,7 @@ def simsiam(
         views = represent_pair(first_view(x), second_view(x))
         return symmetric_prediction_loss(predict_pair, *views)
 
-    phase = siamese_phase(encoder, projection_head, predictor, loss, predictor_lr)
+    phase = siamese_phase(encoder, projection_head, predictor, loss, predictor_lr, (encoder,))
     networks = {"encoder": encoder, "projection_head": projection_head, "predictor": predictor}
     return Method({**networks, "view 1": first_view, "view 2": second_view}, [phase])
 

@@ -34,7 +34,7 @@ def supervised(encoder: nn.Module, classifier: nn.Module, view: nn.Module) -> Me
 
     networks = (encoder, classifier)
     group = ParameterGroup("encoder", networks)
-    phase = Phase("labels", [group], networks, (INPUT, LABELS), loss)
+    phase = Phase("labels", [group], networks, (INPUT, LABELS), loss, row_wise=(encoder,))
     return Method({"encoder": encoder, "classifier": classifier, "view": view}, [phase])
 
 

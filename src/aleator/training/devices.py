@@ -114,10 +114,27 @@ def rng_state(device: torch.device) -> dict[str, torch.Tensor]:
 
 
 def set_rng_state(state: dict[str, torch.Tensor], device: torch.device) -> None:
-    """Restore a state returned by `rng_state`."""
+    """Restore a state returned by `rng_state`, as far as it is of the same kind of device."""
     torch.set_rng_state(state["cpu"])
-    if device.type == "cuda":
+    if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], device)
+
+
+def rounding_conditions(device: torch.device) -> dict[str, str]:
+    """Describe what the rounding of numbers depends on besides the program.
+
+    Examples
+    --------
+    >>> sorted(rounding_conditions(CPU))
+    ['device', 'instructions of the CPU', 'threads', 'torch']
+    """
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return {
+        "device": name,
+        "instructions of the CPU": torch.backends.cpu.get_cpu_capability(),
+        "threads": str(torch.get_num_threads()),
+        "torch": str(torch.__version__),
+    }
 
 
 def free_memory(device: torch.device) -> int:

@@ -90,6 +90,9 @@ class Phase:
         Function without arguments that is called after every update, for example to move the
         average of weights. It may change modules in `train_mode` only, and must not wait for the
         device.
+    row_wise : sequence of torch.nn.Module, default=()
+        Modules that the loss calls with one tensor, and that treat every row of it by itself,
+        unless they normalize batches. If memory does not suffice they run on a few rows at a time.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Phase:
     loss: Callable[..., Tensor]
     repeats: int = 1
     after_step: Callable[[], None] | None = None
+    row_wise: Sequence[nn.Module] = ()
 
     def trains(self, module: nn.Module) -> bool:
         """Whether the phase updates a parameter of a module."""

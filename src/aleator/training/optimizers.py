@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -102,6 +103,43 @@ class GroupState:
     def state(self) -> Iterator[Tensor]:
         """Every tensor that a step changes besides the parameters."""
         yield from (self.powers, *self.steps, *self.first, *self.second)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state on the CPU, in a form that does not depend on the device."""
+        return {
+            "lr": float(self.lr),
+            "powers": self.powers.cpu().clone(),
+            # Pieces of one parameter make their steps together.
+            "steps": [self.steps[i].cpu().clone() for i in self.first_pieces()],
+            "first": [tensor.detach().cpu().clone() for tensor in self.first],
+            "second": [tensor.detach().cpu().clone() for tensor in self.second],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore a state returned by `state_dict`."""
+        bounds = pairwise([*self.first_pieces(), len(self.steps)])
+        steps = [
+            step
+            for step, (begin, end) in zip(state["steps"], bounds, strict=True)
+            for _ in range(begin, end)
+        ]
+        saved = [state["powers"], *steps, *state["first"], *state["second"]]
+        with torch.no_grad():
+            for tensor, value in zip(self.state(), saved, strict=True):
+                if tensor.shape != value.shape:  # copy_ would repeat a smaller one
+                    raise ValueError(f"expected the shape {tensor.shape}, got {value.shape}")
+                tensor.copy_(value)
+        if isinstance(self.lr, Tensor):
+            self.lr.fill_(state["lr"])
+        else:
+            self.lr = state["lr"]
+
+    def first_pieces(self) -> list[int]:
+        """Return the position of the first piece of every parameter in `steps`."""
+        if not self.steps:
+            return []
+        counts = [len(self.split([parameter])) for parameter in self.parameters]
+        return [sum(counts[:i]) for i in range(len(counts))]
 
 
 class Optimizer:
@@ -207,23 +245,20 @@ class Optimizer:
         for group in self.groups:
             yield from group.state()
 
+    def is_finite(self) -> bool:
+        """Whether parameters and moments are all finite; waits for the device."""
+        tensors = [*self.state(), *(p for group in self.groups for p in group.parameters)]
+        with torch.no_grad():
+            return bool(torch.stack([tensor.isfinite().all() for tensor in tensors]).all())
+
     def state_dict(self) -> dict[str, Any]:
         """Return the state of all groups; the parameters are not part of it."""
-        return {
-            "state": [tensor.detach().cpu().clone() for tensor in self.state()],
-            "lr": [float(group.lr) for group in self.groups],
-        }
+        return {"groups": [group.state_dict() for group in self.groups]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a state returned by `state_dict`."""
-        with torch.no_grad():
-            for tensor, saved in zip(self.state(), state["state"], strict=True):
-                tensor.copy_(saved)
-        for group, lr in zip(self.groups, state["lr"], strict=True):
-            if isinstance(group.lr, Tensor):
-                group.lr.fill_(lr)
-            else:
-                group.lr = lr
+        for group, saved in zip(self.groups, state["groups"], strict=True):
+            group.load_state_dict(saved)
 
     def _update_dense(self, group: GroupState, indices: Sequence[int]) -> None:
         """Call torch's fused kernels, over whole tensors or pieces of them."""
@@ -267,9 +302,8 @@ class Optimizer:
     def _steps_of(self, group: GroupState, indices: Sequence[int]) -> list[Tensor]:
         if len(indices) == len(group.parameters):
             return group.steps
-        counts = [len(group.split([parameter])) for parameter in group.parameters]
-        starts = [sum(counts[:i]) for i in range(len(counts))]
-        return [step for i in indices for step in group.steps[starts[i] : starts[i] + counts[i]]]
+        bounds = [*group.first_pieces(), len(group.steps)]
+        return [step for i in indices for step in group.steps[bounds[i] : bounds[i + 1]]]
 
     def _update_factored(self, group: GroupState, indices: Sequence[int]) -> None:
         for i in indices:

@@ -40,10 +40,11 @@ class PhaseState:
         schedule_for: Callable[[ParameterGroup], Schedule],
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
+        micro_batch: int | None = None,
     ) -> None:
         self.phase = phase
         self.optimizer = Optimizer(settings, phase.groups, device, schedule_for)
-        self.step = Step(phase, columns, self.optimizer, device, autocast)
+        self.step = Step(phase, columns, self.optimizer, device, autocast, micro_batch)
         self.graphs: dict[int, GraphedStep] = {}
         self.steps = self.steps_in_turn = self.steps_in_pass = self.round = 0
         self._device = device
@@ -59,6 +60,7 @@ class PhaseState:
         self._seen = 0
         self._began = began
         self.step.loss_sum.zero_()
+        self.step.finite_steps.zero_()
 
     def train_batch(
         self, sizes: Sequence[int], stepper_for: Callable[[PhaseState, Tensor], Any]
@@ -73,6 +75,23 @@ class PhaseState:
         self.steps += 1
         self.steps_in_turn += 1
         self.steps_in_pass += 1
+
+    def first_bad_step(self, steps: int) -> int | None:
+        """Return the first of the last `steps` steps, those of a pass, whose loss was not finite.
+
+        Waits for the device. Steps are counted from one, over the whole training of the phase.
+        """
+        finite = int(self.step.finite_steps)
+        return None if finite == steps else self.steps - steps + finite + 1
+
+    def divergence(self, what: str, step: int | None) -> FloatingPointError:
+        """Return an error that says where training diverged, and what to try."""
+        step = self.steps if step is None else step
+        rates = ", ".join(f"{float(group.lr):.3g}" for group in self.optimizer.groups)
+        return FloatingPointError(
+            f"{what} at step {step} of phase {self.phase.name!r}, in epoch {self.round + 1}: try a "
+            f"smaller learning_rate (it was {rates}), warmup_epochs, or precision='32'"
+        )
 
     def end_pass(self) -> tuple[float, float, int]:
         """Return the mean loss of the batches, seconds and steps; waits for the device."""
@@ -100,6 +119,7 @@ class PhaseState:
         self._began = time.perf_counter() - state["seconds"]
         for name in _COUNTERS:
             setattr(self, name, state[name])
+        self.step.finite_steps.fill_(self.steps_in_pass)
 
     def _set_order(self, order: Tensor) -> None:
         self._order = order

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 
@@ -73,6 +74,19 @@ class Placement:
     where: str
     bytes: int
 
+    @property
+    def description(self) -> str:
+        """Where the column is kept, in words."""
+        return _IN_WORDS[self.where]
+
+
+_IN_WORDS = {
+    DEVICE: "kept on the device",
+    HOST: "kept on the host",
+    STREAMED: "read for every batch",
+    RECOMPUTED: "computed again for every batch",
+}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -93,10 +107,21 @@ class Plan:
     batch_size: int
     placements: tuple[Placement, ...]
     device_limit: int
+    micro_batch: int | None = None
 
     def where(self, name: str) -> str:
         """Where a column is kept: "device", "host", "streamed" or "recomputed"."""
         return next(place.where for place in self.placements if place.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as a JSON value."""
+        return asdict(self) | {"placements": [asdict(place) for place in self.placements]}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Plan:
+        """Make a plan from what `to_dict` returned."""
+        placements = tuple(Placement(**place) for place in stored["placements"])
+        return cls(**{**stored, "placements": placements})
 
     def __str__(self) -> str:
         steps = "CUDA graphs" if self.graphs else "eager steps"
@@ -104,6 +129,8 @@ class Plan:
             f"device {self.device}, precision {self.precision}, {steps}, "
             f"batches of {self.batch_size}"
         ]
+        if self.micro_batch is not None:
+            lines[0] += f", of which {self.micro_batch} rows at a time"
         for place in self.placements:
             lines.append(f"  {place.name:<12} {place.where:<10} {_format_bytes(place.bytes):>13}")
         lines.append(f"  columns may take {_format_bytes(self.device_limit)} on the device")

@@ -10,11 +10,25 @@ from torch import Tensor, nn
 
 from aleator.training.columns import ColumnStore
 from aleator.training.method import Phase
+from aleator.training.micro_batches import micro_batches
 from aleator.training.optimizers import Optimizer
+
+_LARGEST = torch.finfo(torch.float32).max
 
 
 class Step:
-    """Gather a batch, compute the loss, differentiate, update; losses are summed on the device."""
+    """Gather a batch, compute the loss, differentiate, update; losses are summed on the device.
+
+    Attributes
+    ----------
+    loss_sum : Tensor
+        Sum of the losses of the present pass.
+    finite_steps : Tensor
+        Number of steps of the present pass after which that sum was finite. It tells which step
+        was the first with a loss of NaN or infinity, without waiting for the device at each.
+    updating : bool
+        Whether a step has begun to change weights, and has not ended.
+    """
 
     def __init__(
         self,
@@ -23,13 +37,17 @@ class Step:
         optimizer: Optimizer,
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
+        micro_batch: int | None = None,
     ) -> None:
         self.phase = phase
         self.optimizer = optimizer
         self.loss_sum = torch.zeros((), device=device)
+        self.finite_steps = torch.zeros((), dtype=torch.int64, device=device)
+        self.updating = False
         self._columns = columns
         self._staged = columns.staged(phase.columns)
         self._autocast = autocast
+        self._micro_batch = micro_batch
 
     def stage(self, index: Tensor) -> None:
         """Bring what is kept on the host to the device; `index` is on the host."""
@@ -38,15 +56,18 @@ class Step:
 
     def __call__(self, index: Tensor) -> None:
         """Train on the samples at `index`, which is on the device."""
-        with self._autocast():
+        with self._autocast(), micro_batches(self.phase.row_wise, self._micro_batch):
             loss = self.phase.loss(*self._columns.gather(self.phase.columns, index))
         loss.backward()
+        self.updating = True
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.phase.after_step is not None:
             with torch.no_grad():
                 self.phase.after_step()
         self.loss_sum += loss.detach()
+        self.finite_steps += self.loss_sum <= _LARGEST  # false for NaN
+        self.updating = False
 
 
 class GraphedStep:
@@ -59,7 +80,7 @@ class GraphedStep:
     def __init__(self, step: Step, sample_index: Tensor) -> None:
         self._index = sample_index.clone()
         device = sample_index.device
-        restore = snapshot(step.phase.train_mode, step.optimizer, step.loss_sum)
+        restore = snapshot(step.phase.train_mode, step.optimizer, step.loss_sum, step.finite_steps)
         noise = torch.cuda.get_rng_state(device)
         stream = torch.cuda.Stream(device)
         stream.wait_stream(torch.cuda.current_stream(device))
@@ -71,6 +92,7 @@ class GraphedStep:
             with torch.cuda.graph(self._graph):
                 step(self._index)
         finally:
+            step.updating = False
             step.optimizer.zero_grad()
             torch.cuda.synchronize(device)
             restore()
@@ -83,10 +105,10 @@ class GraphedStep:
 
 
 def snapshot(
-    modules: Iterable[nn.Module], optimizer: Optimizer, loss_sum: Tensor
+    modules: Iterable[nn.Module], optimizer: Optimizer, *sums: Tensor
 ) -> Callable[[], None]:
     """Copy everything a step changes, and return a function that restores it in place."""
-    kept = [loss_sum, *optimizer.state()]
+    kept = [*sums, *optimizer.state()]
     for module in modules:
         kept += [*module.parameters(), *module.buffers()]
     copies = [tensor.detach().clone() for tensor in kept]

@@ -15,18 +15,24 @@ import torch
 from torch import Tensor
 
 from aleator.exceptions import GraphCaptureWarning
+from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.columns import ColumnStore
+from aleator.training.continuation import fitting_state
 from aleator.training.devices import (
     autocast,
     current_device,
     math_mode,
     rng_state,
+    rounding_conditions,
     seeded,
     set_rng_state,
 )
+from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_less, undo_step
 from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
+from aleator.training.interrupts import DeferredInterrupt
 from aleator.training.method import Method, ParameterGroup, Phase
+from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OptimizerSettings
 from aleator.training.phase_state import PhaseState
@@ -65,6 +71,8 @@ class Trainer:
         Whether the last, smaller batch of a pass is dropped.
     monitor : CollapseMonitor, default=None
         Watches an encoder for collapse.
+    checkpoints : CheckpointFolder, default=None
+        Where the state is written, at the start, whenever it is due, at the end and at Ctrl-C.
     on_step : callable, default=None
         Called with the trainer after every step, for example to save its state.
     """
@@ -82,6 +90,7 @@ class Trainer:
         seed: int = 0,
         drop_last: bool = False,
         monitor: CollapseMonitor | None = None,
+        checkpoints: CheckpointFolder | None = None,
         on_step: Callable[[Trainer], None] | None = None,
     ) -> None:
         self.plan = plan
@@ -95,17 +104,17 @@ class Trainer:
         self._warmup = warmup
         self._seed = seed
         self._monitor = monitor
+        self._checkpoints = checkpoints
         self._on_step = on_step
         self._device = torch.device(plan.device)
         self._sizes = self._batch_sizes(drop_last)
         self._round = self._turn = 0
         self._phases: list[PhaseState] = []
+        # Phases and batch sizes of which a step has been made, so that memory sufficed.
+        self._tried: set[tuple[str, int]] = set()
+        self._in_step = False
         self._saved_state: dict[str, Any] | None = None
-        self._trainable = {
-            parameter: parameter.requires_grad
-            for module in method.modules.values()
-            for parameter in module.parameters()
-        }
+        self._modes = Modes(method.modules.values())
 
     @property
     def total_steps(self) -> int:
@@ -126,52 +135,90 @@ class Trainer:
             current_device(self._device),
             math_mode(self.plan.precision),
             seeded(self._seed, self._device),
+            DeferredInterrupt(active=self._checkpoints is not None) as interrupt,
         ):
             try:
-                self._setup()
-                self._run(progress)
+                if self._is_finished(self._saved_state):
+                    self._restore_networks()
+                else:
+                    self._set_up_what_fits()
+                    self._run(progress, interrupt)
             finally:
                 if self._monitor is not None:
                     self._monitor.close()
-        for parameter, trainable in self._trainable.items():
-            parameter.requires_grad_(trainable)
+        self._modes.restore()
 
-    def _run(self, progress: Progress) -> None:
+    def _run(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
         """Go through the phases, round after round, from the present position."""
         progress.advance(self.steps)
+        if self._checkpoints is not None:
+            self._checkpoints.check_writable()
+            if self._saved_state is None:
+                self._write_checkpoint()
         try:
             while self._round < self._duration.count:
-                state = self._phases[self._turn]
-                total = self._steps_per_turn(state.phase)
-                if state.steps_in_turn < total:
-                    self._begin_turn(state, progress)
-                while state.steps_in_turn < total:
-                    self._train_step(state, progress)
-                state.steps_in_turn = 0
-                self._turn = (self._turn + 1) % len(self._phases)
-                self._round += self._turn == 0
+                failure = None
+                try:
+                    self._run_turn(progress, interrupt)
+                except (RuntimeError, MemoryError) as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    # The traceback holds tensors: only its text may outlive this block.
+                    failure = str(error)
+                if failure is not None:
+                    self._continue_with_less(failure)
         except KeyboardInterrupt:
             self.interrupted = True
+            if self._checkpoints is not None and not self._in_step:
+                self._write_checkpoint()
         for state in self._phases:
             if state.steps_in_pass:
                 self._end_pass(state, progress)
+        if self._checkpoints is not None and not self.interrupted:
+            self._write_checkpoint(finished=True)
+
+    def _run_turn(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
+        """Let the phase whose turn it is make the steps that are left of its turn."""
+        state = self._phases[self._turn]
+        total = self._steps_per_turn(state.phase)
+        if state.steps_in_turn < total:
+            self._begin_turn(state, progress)
+        while state.steps_in_turn < total:
+            self._train_step(state, progress)
+            if self._checkpoints is not None and self._checkpoints.due(self.steps):
+                self._write_checkpoint()
+            interrupt.check()
+        state.steps_in_turn = 0
+        self._turn = (self._turn + 1) % len(self._phases)
+        self._round += self._turn == 0
 
     def _begin_turn(self, state: PhaseState, progress: Progress) -> None:
         """Refresh what the phase reads from networks that have changed, and set its modes."""
         self._began = time.perf_counter()  # a pass includes the columns refreshed for it
-        self._set_modes(state.phase, training=False)
+        self._modes.evaluate()
         self._columns.refresh(state.phase.columns, fixed=False)
-        self._set_modes(state.phase, training=True)
+        self._modes.train(state.phase)
         progress.begin(state.phase.name)
 
     def _train_step(self, state: PhaseState, progress: Progress) -> None:
-        if state.steps_in_pass == 0:
-            state.begin_pass(self._sampler.next_pass(), self._round, self._began)
-        state.train_batch(self._sizes, self._stepper_for)
+        kind = state.phase.name, self._sizes[state.steps_in_pass]
+        undo = undo_step(state, self._sampler, self._device) if kind not in self._tried else None
+        self._in_step = True
+        try:
+            if state.steps_in_pass == 0:
+                state.begin_pass(self._sampler.next_pass(), self._round, self._began)
+            state.train_batch(self._sizes, self._stepper_for)
+        except (RuntimeError, MemoryError) as error:
+            if undo is not None and is_out_of_memory(error) and not state.step.updating:
+                undo()
+                self._in_step = False
+            raise
+        self._tried.add(kind)
         progress.advance()
         if state.steps_in_pass == len(self._sizes):
             self._end_pass(state, progress)
             self._began = time.perf_counter()
+        self._in_step = False
         if self._on_step is not None:
             self._on_step(self)
 
@@ -179,10 +226,7 @@ class Trainer:
         loss, seconds, steps = state.end_pass()
         phase = state.phase
         if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"the loss of phase {phase.name!r} is {loss} in pass {len(self.history)}: try a "
-                "smaller learning_rate, or precision='32'"
-            )
+            raise state.divergence(f"the loss is {loss}", state.first_bad_step(steps))
         record = {
             "epoch": state.round,
             "phase": phase.name,
@@ -193,10 +237,10 @@ class Trainer:
         }
         self.history.append(record)
         if self._monitor is not None and phase.trains(self._monitor.encoder):
-            self._set_modes(phase, training=False)
+            self._modes.evaluate()
             with self._autocast():
                 self._monitor.update(record)
-            self._set_modes(phase, training=True)
+            self._modes.train(phase)
         progress.report(record)
 
     def state_dict(self) -> dict[str, Any]:
@@ -218,6 +262,8 @@ class Trainer:
             "rng": rng_state(self._device),
             "monitor": None if self._monitor is None else self._monitor.state_dict(),
             "history": copy.deepcopy(self.history),
+            "plan": self.plan.to_dict(),
+            "conditions": rounding_conditions(self._device),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -229,7 +275,7 @@ class Trainer:
         for module in self._method.modules.values():
             # Two-dimensional convolutions are fastest with channels last, on CPUs too.
             module.to(self._device).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
-        self._columns = ColumnStore(
+        self._columns: ColumnStore = ColumnStore(
             self._given, self._method.derived, self.plan, self._device, self._autocast
         )
         if self._monitor is not None:
@@ -242,23 +288,81 @@ class Trainer:
                 self._schedule_for,
                 self._device,
                 self._autocast,
+                self.plan.micro_batch,
             )
             for phase in self._method.phases
         ]
         state = self._saved_state
         if state is not None:
-            for name, module in self._method.modules.items():
-                module.load_state_dict(state["modules"][name])
-            for phase, saved in zip(self._phases, state["phases"], strict=True):
-                phase.load_state_dict(saved)
-            self._round, self._turn = state["position"]["round"], state["position"]["turn"]
-            self._sampler.load_state_dict(state["sampler"])
-            self.history = copy.deepcopy(state["history"])
-            if self._monitor is not None:
-                self._monitor.load_state_dict(state["monitor"])
+            self._restore_networks()
+            with fitting_state():
+                for phase, saved in zip(self._phases, state["phases"], strict=True):
+                    phase.load_state_dict(saved)
+                self._round, self._turn = state["position"]["round"], state["position"]["turn"]
+                self._sampler.load_state_dict(state["sampler"])
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
         if state is not None:  # last, in case a column draws random numbers
             set_rng_state(state["rng"], self._device)
+
+    def _restore_networks(self) -> None:
+        """Restore the weights and what is known of the embedding; all there is after training."""
+        state = self._saved_state
+        assert state is not None
+        with fitting_state():
+            for name, module in self._method.modules.items():
+                module.load_state_dict(state["modules"][name])
+            self.history = copy.deepcopy(state["history"])
+            if self._monitor is not None:
+                self._monitor.load_state_dict(state["monitor"])
+
+    def _is_finished(self, state: dict[str, Any] | None) -> bool:
+        return state is not None and state["position"]["round"] >= self._duration.count > 0
+
+    def _set_up_what_fits(self) -> None:
+        """Set up, and keep less in memory as long as it does not suffice."""
+        while True:
+            failure = None
+            try:
+                self._setup()
+                return
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                failure = str(error)
+            self._keep_less(failure)
+
+    def _continue_with_less(self, failure: str) -> None:
+        """Continue with less in memory, from before the step for which it did not suffice."""
+        phase = self._phases[self._turn].phase
+        if not self._in_step:
+            self._saved_state = self.state_dict()
+        elif self._checkpoints is not None and (last := self._checkpoints.latest()) is not None:
+            self._saved_state = last.state
+        else:
+            raise out_of_memory(self.plan, failure)
+        self._keep_less(failure, phase)
+        self._set_up_what_fits()
+
+    def _keep_less(self, failure: str, phase: Phase | None = None) -> None:
+        """Change the plan, and free what was kept as the old one said."""
+        self.plan = plan_for_less(self.plan, self._method, self._given, phase, failure)
+        self._phases = []
+        vars(self).pop("_columns", None)  # there are none yet if they did not fit
+        self._modes.restore()
+        self._tried.clear()
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _write_checkpoint(self, *, finished: bool = False) -> None:
+        """Write the state, unless the run has diverged: a bad state never replaces a good one."""
+        assert self._checkpoints is not None
+        for state in self._phases:
+            bad_step = state.first_bad_step(state.steps_in_pass)
+            if state.steps_in_pass and bad_step is not None:
+                raise state.divergence("the loss is not finite", bad_step)
+            if not state.optimizer.is_finite():
+                raise state.divergence("the weights are not finite", None)
+        self._checkpoints.write(self.state_dict(), self.steps, finished=finished)
 
     def _batch_sizes(self, drop_last: bool) -> list[int]:
         several_rows = any(
@@ -285,19 +389,6 @@ class Trainer:
         if group.schedule is not None:
             return Schedule(group.schedule, total)
         return Schedule(self._optimizer.schedule, total, self._warmup * steps_per_round)
-
-    def _set_modes(self, phase: Phase, *, training: bool) -> None:
-        """Only what a phase trains gets gradients; only its `train_mode` is in training mode."""
-        for module in self._method.modules.values():
-            module.eval()
-        for parameter in self._trainable:
-            parameter.requires_grad_(False)
-        if training:
-            for module in phase.train_mode:
-                module.train()
-            for group in phase.groups:
-                for parameter in group.parameters():
-                    parameter.requires_grad_(self._trainable[parameter])
 
     def _stepper_for(self, state: PhaseState, index: Tensor) -> Step | GraphedStep:
         if not self.plan.graphs:

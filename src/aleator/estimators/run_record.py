@@ -1,0 +1,263 @@
+"""What identifies a run: estimator, parameters, data, labels, order of samples and seed.
+
+The record is written into a checkpoint folder when a run begins, and compared when it continues.
+Parameters that change neither weights nor history may differ, and so may the device and its memory
+limit, after which numbers are rounded in other ways.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from aleator.estimators.fit_context import repeatable_random_state, root_seed
+from aleator.exceptions import CheckpointError
+from aleator.inputs import RawData, Source, evenly_spaced
+from aleator.serialization import encode_parameter
+from aleator.training.checkpoint import CheckpointFolder, Interval
+from aleator.version import __version__
+
+MAY_DIFFER = ("device", "memory_limit", "progress", "verbose")
+
+# Data with more values than this are compared by a checksum of rows that are spread evenly over
+# them and have about this many values together: 64 MiB in single precision.
+_VALUES_COMPARED = 1 << 24
+_ROWS_PER_PIECE = 256
+
+
+@dataclass(frozen=True)
+class Run:
+    """A fit and where it is saved.
+
+    Attributes
+    ----------
+    root_seed : int
+        Seed from which all others are drawn.
+    random_state : int or None
+        Seed with which the fit can be repeated; None if a RandomState instance was given.
+    checkpoints : CheckpointFolder or None
+        The folder, open.
+    """
+
+    root_seed: int
+    random_state: int | None
+    checkpoints: CheckpointFolder | None = None
+
+
+@contextmanager
+def open_run(
+    estimator: Any,
+    data: RawData,
+    labels: Any,
+    sample_order: Tensor | None,
+    checkpoint: str | os.PathLike[str] | None,
+    checkpoint_every: int | str,
+    *,
+    resume: bool,
+) -> Iterator[Run]:
+    """Draw the seed of a fit, or take that of the run in the checkpoint folder, if it is the same.
+
+    Parameters
+    ----------
+    estimator : RepresentationLearner
+        The estimator.
+    data : RawData
+        Training data.
+    labels : array-like or None
+        Labels, for estimators that use them.
+    sample_order : Tensor or None
+        Order of the samples, if it is given.
+    checkpoint : str, path-like or None
+        The folder; None: nothing is saved.
+    checkpoint_every : int or str
+        Steps or time between two checkpoints.
+    resume : bool
+        Whether to continue the run that is in the folder.
+
+    Yields
+    ------
+    Run
+    """
+    every = Interval.parse(checkpoint_every)
+    given = repeatable_random_state(estimator.random_state)
+    run = Run(root_seed(given), int(given) if isinstance(given, Integral) else None)
+    if checkpoint is None:
+        yield run
+        return
+    with CheckpointFolder(Path(checkpoint), every) as folder:
+        parameters = estimator.get_params(deep=False)
+        record = describe_run(estimator, parameters, data, labels=labels, sample_order=sample_order)
+        seeds: dict[str, Any] = {"root_seed": run.root_seed, "random_state": run.random_state}
+        stored = folder.begin({**record, "seeds": seeds}, resume=resume)
+        if stored is not None:
+            check_same_run(stored, record, folder.path)
+            seeds = stored["seeds"]
+        yield Run(**seeds, checkpoints=folder)
+
+
+def describe_run(
+    estimator: Any,
+    parameters: Mapping[str, Any],
+    data: RawData,
+    *,
+    labels: Any = None,
+    sample_order: Tensor | None = None,
+) -> dict[str, Any]:
+    """Describe a run as a JSON value.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator.
+    parameters : mapping of str to object
+        Its parameters.
+    data : RawData
+        The training data.
+    labels : array-like, default=None
+        Labels, for estimators that use them.
+    sample_order : Tensor, default=None
+        Order of the samples, if it is given.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from aleator.inputs import read
+    >>> record = describe_run(object(), {"epochs": 3}, read([[1.0, 2.0], [3.0, 4.0]]))
+    >>> record["parameters"], record["data"]["shape"]
+    ({'epochs': 3}, [2, 2])
+    """
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: _encode(value) for name, value in parameters.items()},
+        "data": {
+            "shape": list(data.shape),
+            "dtype": data.source.schema.dtype.str,
+            "columns": data.feature_names,
+            **_checksum_of(data.source),
+        },
+        "labels": None if labels is None else _digest_of_labels(labels),
+        "sample_order": None if sample_order is None else _digest(sample_order.numpy()),
+    }
+
+
+def check_same_run(stored: Mapping[str, Any], present: Mapping[str, Any], folder: Any) -> None:
+    """Raise CheckpointError, which names the difference, if two records are of different runs.
+
+    Parameters
+    ----------
+    stored : mapping of str to object
+        Record in the folder.
+    present : mapping of str to object
+        Record of the present fit.
+    folder : path-like
+        The folder, for the message.
+
+    Examples
+    --------
+    >>> from aleator.inputs import read
+    >>> X = read([[1.0, 2.0], [3.0, 4.0]])
+    >>> stored = {"aleator": __version__, **describe_run(object(), {"epochs": 3}, X)}
+    >>> check_same_run(stored, describe_run(object(), {"epochs": 4}, X), "runs/1")
+    Traceback (most recent call last):
+    ...
+    aleator.exceptions.CheckpointError: the run in runs/1 has epochs=3, but this one has epochs=4...
+    """
+    difference = _difference(stored, present)
+    if difference is not None:
+        raise CheckpointError(
+            f"the run in {folder} {difference}: repeat that fit to continue it, or give another "
+            "folder"
+        )
+
+
+def _difference(stored: Mapping[str, Any], present: Mapping[str, Any]) -> str | None:
+    if stored.get("aleator") != __version__:
+        return f"is of aleator {stored.get('aleator')}, but this is version {__version__}"
+    if stored.get("estimator") != present["estimator"]:
+        return f"trains {stored.get('estimator')}, but this is {present['estimator']}"
+    theirs, ours = stored.get("parameters", {}), present["parameters"]
+    for name in sorted({*theirs, *ours} - {*MAY_DIFFER}):
+        if name not in theirs or name not in ours or theirs[name] != ours[name]:
+            old, new = (_shown(values.get(name)) for values in (theirs, ours))
+            if old == new:
+                return f"has another {name} than this one"
+            return f"has {name}={old}, but this one has {name}={new}"
+    data, our_data = stored.get("data", {}), present["data"]
+    if data.get("shape") != our_data["shape"]:
+        shapes = [tuple(d.get("shape") or ()) for d in (data, our_data)]
+        return f"is of data of shape {shapes[0]}, but X has shape {shapes[1]}"
+    if data.get("dtype") != our_data["dtype"]:
+        return f"is of data of type {data.get('dtype')}, but X has type {our_data['dtype']}"
+    if data != our_data:
+        return "is of other data than X"
+    if stored.get("labels") != present["labels"]:
+        return "is of other labels than y"
+    if stored.get("sample_order") != present["sample_order"]:
+        return "is of another sample_order"
+    return None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, dict) and "not stored" in value:
+        value = value["not stored"]
+    return repr(value)
+
+
+def _encode(value: Any) -> Any:
+    """Encode a parameter; modules and lists of modules are compared by their weights."""
+    if isinstance(value, np.random.RandomState):
+        return "a RandomState instance"
+    if isinstance(value, nn.Module):
+        return {"not stored": type(value).__name__, "sha256": _digest_of_module(value)}
+    if isinstance(value, (list, tuple)) and any(isinstance(item, nn.Module) for item in value):
+        return {"modules": [_encode(item) for item in value]}
+    return encode_parameter(value)
+
+
+def _digest_of_module(module: nn.Module) -> str:
+    digest = hashlib.sha256(repr(module).encode())
+    for name, tensor in module.state_dict().items():
+        digest.update(name.encode())
+        if isinstance(tensor, Tensor):
+            array = tensor.detach().cpu().contiguous().view(-1)
+            digest.update(array.view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _digest_of_labels(labels: Any) -> str:
+    array = np.asarray(labels)
+    if array.dtype.kind == "O":
+        return hashlib.sha256("\0".join(map(str, array.ravel())).encode()).hexdigest()
+    return _digest(array)
+
+
+def _digest(array: np.ndarray) -> str:
+    digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
+    digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _checksum_of(source: Source) -> dict[str, Any]:
+    """Checksum of all rows, or of evenly spaced ones if there are many values."""
+    most = max(2, _VALUES_COMPARED // max(1, source.schema.size))
+    rows = evenly_spaced(len(source), most)
+    digest = hashlib.sha256()
+    for start in range(0, len(rows), _ROWS_PER_PIECE):
+        piece = source.gather(rows[start : start + _ROWS_PER_PIECE])
+        digest.update(piece.tobytes())
+    return {"rows_compared": len(rows), "sha256": digest.hexdigest()}

@@ -1,0 +1,316 @@
+"""Checkpoint folders: the state of a run on disk, such that a run can be killed at any moment.
+
+    folder/run.json              what is trained on which data, with which seed
+    folder/checkpoint-00000017/  state.json and tensors.safetensors
+    folder/checkpoint-00000018/
+
+A checkpoint is written into a temporary folder, brought to disk, and renamed, so that one that is
+only half written never has the name of a checkpoint. The last two are kept. All are data, JSON and
+safetensors, with sizes and checksums that are compared when they are read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from aleator.atomic_io import replace_folder, write_file
+from aleator.data_files import FileFormat, read_tensors, tensors_to_bytes
+from aleator.exceptions import CheckpointError, CheckpointWarning, DataFileError
+from aleator.training.state_tree import pack, unpack
+
+RUN, STATE, TENSORS = "run.json", "state.json", "tensors.safetensors"
+
+_ANEW = "finish the run with that version, or start anew in another folder"
+_RUN = FileFormat("aleator-run", version=1, oldest=1, if_too_old=_ANEW)
+_CHECKPOINT = FileFormat("aleator-checkpoint", version=1, oldest=1, if_too_old=_ANEW)
+
+_KEPT = 2
+# Leftovers of a process that was killed while it wrote; see `aleator.atomic_io`.
+_LEFTOVER = re.compile(r"\.(run\.json|checkpoint-\d{8})\.[0-9a-f]+\.part")
+
+_INTERVAL = re.compile(r"\s*(\d+\.?\d*)\s*(s|sec|seconds?|min|minutes?|h|hours?)\s*")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """How often a checkpoint is written: after a number of steps, or of seconds.
+
+    Examples
+    --------
+    >>> Interval.parse(500), Interval.parse("5 min")
+    (Interval(steps=500, seconds=None), Interval(steps=None, seconds=300.0))
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def parse(cls, value: Any) -> Interval:
+        """Read the parameter `checkpoint_every`.
+
+        Parameters
+        ----------
+        value : int or str
+            Steps, or a time such as "30 s", "5 min" or "1 h".
+
+        Returns
+        -------
+        Interval
+        """
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+            return cls(steps=value)
+        match = _INTERVAL.fullmatch(value) if isinstance(value, str) else None
+        if match is not None and float(match[1]) > 0:
+            return cls(seconds=float(match[1]) * _SECONDS[match[2][0]])
+        raise ValueError(
+            "checkpoint_every must be a number of steps of at least 1, or a time such as '5 min', "
+            f"got {value!r}"
+        )
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that was read.
+
+    Attributes
+    ----------
+    state : dict
+        State of the trainer.
+    steps : int
+        Steps made so far.
+    finished : bool
+        Whether training was finished.
+    """
+
+    state: dict[str, Any]
+    steps: int
+    finished: bool
+
+
+class CheckpointFolder:
+    """The checkpoints of one run. A context manager: one process at a time may have a folder open.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; it is created if it does not exist.
+    every : Interval
+        How often a checkpoint is due.
+
+    Attributes
+    ----------
+    record : dict
+        What identifies the run, once it has begun.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import torch
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with CheckpointFolder(Path(place), Interval(steps=10)) as folder:
+    ...         _ = folder.begin({"estimator": "LFR"}, resume=True)
+    ...         folder.write({"weight": torch.ones(2)}, steps=10)
+    ...         folder.latest().state["weight"].tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, path: Path, every: Interval) -> None:
+        self.path = path
+        self.every = every
+        self.record: dict[str, Any] = {}
+        self._lock: int | None = None
+        self._steps_then = 0
+        self._time_then = time.monotonic()
+
+    def __enter__(self) -> CheckpointFolder:
+        if self.path.exists() and not self.path.is_dir():
+            raise CheckpointError(f"checkpoint={str(self.path)!r} is a file: give a folder")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise self._explained("the checkpoint folder cannot be opened", error) from error
+        if not _lock(self._lock):
+            os.close(self._lock)
+            raise CheckpointError(
+                f"another process is training with the checkpoint folder {self.path}: wait for it, "
+                "or give another folder"
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._lock is not None:
+            os.close(self._lock)  # which also unlocks
+            self._lock = None
+
+    def begin(self, record: dict[str, Any], *, resume: bool) -> dict[str, Any] | None:
+        """Begin a run in an empty folder, or return the record of the run that is there.
+
+        Parameters
+        ----------
+        record : dict
+            What identifies the run; it is written into an empty folder.
+        resume : bool
+            Whether a run that is there may be continued.
+
+        Returns
+        -------
+        dict or None
+            The record that is in the folder; None if it was empty.
+        """
+        names = [entry.name for entry in self.path.iterdir()]
+        found = [name for name in names if not _LEFTOVER.fullmatch(name)]
+        if found and not resume:
+            raise CheckpointError(
+                f"the checkpoint folder {self.path} is not empty: resume=True continues the run in "
+                "it, another folder starts anew"
+            )
+        if found and RUN not in found:
+            raise CheckpointError(
+                f"the folder {self.path} is not empty, but holds no checkpoints of aleator: give "
+                "an empty or a new folder"
+            )
+        if found:
+            try:
+                stored = _RUN.read(self.path / RUN)
+            except (DataFileError, OSError) as error:
+                raise CheckpointError(f"the run cannot be continued: {error}") from None
+        try:
+            for name in set(names) - set(found):
+                _remove(self.path / name)
+            if not found:
+                _RUN.write(self.path / RUN, record)
+        except OSError as error:
+            raise self._explained("no checkpoint can be written", error) from error
+        self.record = stored if found else record
+        return stored if found else None
+
+    def latest(self) -> Checkpoint | None:
+        """Read the last whole checkpoint; a damaged one is set aside, with a warning."""
+        for path in reversed(self._checkpoints()):
+            try:
+                return _read(path)
+            except (DataFileError, OSError, KeyError, TypeError) as error:
+                reason = str(error)
+            with suppress(OSError):  # else it is read again next time, and passed over again
+                os.replace(path, path.with_name(f"damaged-{path.name}"))
+            warnings.warn(
+                f"{path} is damaged, so that training continues from the checkpoint before it "
+                f"({reason})",
+                CheckpointWarning,
+                stacklevel=2,
+            )
+        return None
+
+    def check_writable(self) -> None:
+        """Raise CheckpointError if a checkpoint could not be written, before training begins."""
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            error = PermissionError(errno.EACCES, "the folder is read-only")
+            raise self._explained("no checkpoint can be written", error)
+
+    def due(self, steps: int) -> bool:
+        """Whether it is time for a checkpoint, given the number of steps made so far."""
+        if self.every.steps is not None:
+            return steps - self._steps_then >= self.every.steps
+        assert self.every.seconds is not None
+        return time.monotonic() - self._time_then >= self.every.seconds
+
+    def write(self, state: dict[str, Any], steps: int, *, finished: bool = False) -> None:
+        """Write a checkpoint, then remove all but the last two.
+
+        Parameters
+        ----------
+        state : dict
+            State of the trainer: dicts and lists of tensors, numbers, strings and None.
+        steps : int
+            Steps made so far.
+        finished : bool, default=False
+            Whether training is finished.
+        """
+        there = self._checkpoints()
+        taken = [_number(path) for path in [*there, *self.path.glob("damaged-*")]]
+        number = max(taken, default=-1) + 1
+        tree, tensors = pack(state)
+        data, description = tensors_to_bytes(tensors)
+        content = {"steps": steps, "finished": finished, "state": tree, "tensors": description}
+        try:
+            with replace_folder(self.path / f"checkpoint-{number:08d}") as folder:
+                write_file(folder / TENSORS, data)
+                _CHECKPOINT.write(folder / STATE, content)
+        except OSError as error:
+            raise self._explained(f"the checkpoint of step {steps} was not written", error) from (
+                error
+            )
+        for old in there[: 1 - _KEPT]:
+            with suppress(OSError):  # it takes space, but does no harm
+                _remove(old)
+        self._steps_then, self._time_then = steps, time.monotonic()
+
+    def _checkpoints(self) -> list[Path]:
+        """Folders of checkpoints, the oldest first."""
+        return sorted(self.path.glob(f"checkpoint-{'[0-9]' * 8}"), key=_number)
+
+    def _explained(self, what: str, error: OSError) -> CheckpointError:
+        reason = error.strerror or str(error)
+        advice = "check the folder"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            advice = "free some space"
+        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            advice = "make it writable, or give another folder"
+        return CheckpointError(
+            f"{what} in {self.path} ({reason}): {advice}, and call fit again; what was there is "
+            "unchanged"
+        )
+
+
+def _read(path: Path) -> Checkpoint:
+    content = _CHECKPOINT.read(path / STATE)
+    tensors = read_tensors(path / TENSORS, content["tensors"])
+    return Checkpoint(unpack(content["state"], tensors), content["steps"], content["finished"])
+
+
+def _number(path: Path) -> int:
+    return int(path.name.rpartition("-")[2])
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, which no longer has its name while it is being removed."""
+    if not path.is_dir():
+        path.unlink()
+        return
+    if not path.name.startswith("."):
+        hidden = path.with_name(f".{path.name}.{os.getpid():x}.part")
+        os.replace(path, hidden)
+        path = hidden
+    shutil.rmtree(path)
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open folder for this process; the lock ends with the process, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

@@ -1,0 +1,85 @@
+"""What a run that continues has to know of the conditions under which its state was saved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from aleator.exceptions import CheckpointError, CheckpointWarning
+from aleator.training.devices import rounding_conditions
+from aleator.training.plan import Plan
+
+
+@contextmanager
+def fitting_state() -> Iterator[None]:
+    """Context in which a state is restored; an error says that it is that of another run.
+
+    Examples
+    --------
+    >>> with fitting_state():
+    ...     torch.nn.Linear(1, 1).load_state_dict({"weight": torch.zeros(1, 1)})
+    Traceback (most recent call last):
+    ...
+    aleator.exceptions.CheckpointError: the state of the checkpoint does not fit this run: ...
+    """
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(
+            f"the state of the checkpoint does not fit this run: {' '.join(str(error).split())}"
+        ) from error
+
+
+def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
+    """Return the plan that a state was trained with, or `present` if it is for another device.
+
+    A column that is computed again for every batch is rounded in other ways than one that is kept,
+    so that a run continues with its own plan, whatever memory is free now.
+
+    Parameters
+    ----------
+    state : dict
+        State of a trainer.
+    present : Plan
+        Plan for the present device.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> plan = Plan("cpu", "32", False, 128, (), 2**20)
+    >>> plan_of_state({"plan": plan.to_dict()}, Plan("cpu", "32", False, 128, (), 7)) == plan
+    True
+    """
+    saved = Plan.from_dict(state["plan"])
+    same = (saved.device, saved.precision) == (present.device, present.precision)
+    return saved if same else present
+
+
+def warn_of_other_conditions(state: dict[str, Any], device: torch.device) -> None:
+    """Warn if a run will be rounded in other ways than it was, so that it is not repeated exactly.
+
+    Parameters
+    ----------
+    state : dict
+        State of a trainer.
+    device : torch.device
+        Device of the training.
+    """
+    then, now = state["conditions"], rounding_conditions(device)
+    changes = [
+        f"{name} {then.get(name)} → {now[name]}" for name in now if then.get(name) != now[name]
+    ]
+    if changes:
+        warnings.warn(
+            f"training continues under other conditions ({', '.join(changes)}), so that it will "
+            "not be the same bit for bit as without a stop",
+            CheckpointWarning,
+            stacklevel=2,
+        )

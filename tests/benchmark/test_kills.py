@@ -1,0 +1,43 @@
+"""Fits that are killed, some inside the writing of a checkpoint, end as if they had not been."""
+
+import json
+import sys
+
+import pytest
+
+from aleator.benchmark import kills
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+
+
+def test_three_kills_change_nothing(tmp_path, capsys):
+    results = tmp_path / "reliability.json"
+    results.write_text('{"other": 1}')
+    # With this seed the first kill is inside a write, and the next two are at random moments.
+    options = ["--cases", "LFR, table", "--kills", "3", "--seed", "17"]
+    assert kills.main([*options, "--results", str(results)]) == 0
+    assert "3 kills" in capsys.readouterr().out
+    written = json.loads(results.read_text())
+    assert written["other"] == 1, "other proofs are kept"
+    assert written["kills"]["kills"] == 3
+    assert written["kills"]["inside_a_write"] >= 1
+    assert written["kills"]["same"] is True
+    (case,) = written["kills"]["cases"]
+    assert case["same_weights"] is case["same_history"] is True
+    assert written["kills"]["command"].startswith("python -m aleator.benchmark.kills --cases")
+
+
+def test_a_difference_is_noticed(tmp_path):
+    """The comparison itself: one weight, one loss, and the time, which does not count."""
+    record = {"loss": 1.0, "seconds": 2.0}
+    base = {"weights": {"sha256": "a"}, "history": [record]}
+    for name, change in {
+        "same": {"history": [{**record, "seconds": 9.0}]},
+        "weights": {"weights": {"sha256": "b"}},
+        "loss": {"history": [{**record, "loss": 1.5}]},
+    }.items():
+        for folder, content in (("whole", base), (name, {**base, **change})):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / "aleator.json").write_text(json.dumps({"content": content}))
+        expected = {"same": (True, True), "weights": (False, True), "loss": (True, False)}[name]
+        assert kills._compare(tmp_path / "whole", tmp_path / name) == expected
