@@ -29,7 +29,7 @@ class LessMemoryWarning(UserWarning):
 
 
 class DataFileError(ValueError):
-    """A JSON or safetensors file is damaged or of another kind; the message names the file."""
+    """A JSON, YAML or safetensors file is damaged or of another kind; the message names it."""
 
 
 class ModelFileError(DataFileError):

@@ -61,12 +61,12 @@ def load(
         if not (isinstance(cls, type) and issubclass(cls, RepresentationLearner)):
             raise ValueError(f"classes must be subclasses of an estimator of aleator, got {cls!r}")
         known[cls.__name__] = cls
-    saved = serialization.read(path)
-    if saved.estimator not in known:
-        raise ModelFileError(
-            f"{path} holds a {saved.estimator}, which is not an estimator of this version of "
-            f"aleator; if it is your own class: load(path, classes=[{saved.estimator}])"
-        )
     given = {name: modules for name, modules in networks.items() if modules is not None}
     with serialization.complete(path):
+        saved = serialization.read(path)
+        if saved.estimator not in known:
+            raise ModelFileError(
+                f"{path} holds a {saved.estimator}, which is not an estimator of this version of "
+                f"aleator; if it is your own class: load(path, classes=[{saved.estimator}])"
+            )
         return known[saved.estimator].restore(saved, given)

@@ -28,6 +28,11 @@ from aleator.training.plan import Plan
 # Building a network takes memory besides its weights, but not much more than they do.
 _SPARE_VALUES = 1 << 22
 
+# What an entry of the wrong type, or out of range, leads to.
+_WRONG_ENTRY_ERRORS = (
+    LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError,
+)  # fmt: skip
+
 
 class ChosenByParameters(Protocol):
     """A network spec, as far as saving is concerned."""
@@ -133,8 +138,8 @@ def save(
 def read(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model folder, also one of an older version of the format."""
     folder = Path(path)
-    content, tensors = migrate(*model_folder.read(folder))
     with complete(path):
+        content, tensors = migrate(*model_folder.read(folder))
         attributes = {k: _decode_attribute(v) for k, v in content["attributes"].items()}
         attributes |= {k: v.numpy() for k, v in _below(tensors, "attributes/").items()}
         names = content["feature_names_in"]
@@ -160,10 +165,12 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
 
 @contextlib.contextmanager
 def complete(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what is missing in a description into an error that names the file."""
+    """Turn whatever a wrong entry of a description leads to into an error that names the file."""
     try:
         yield
-    except (KeyError, IndexError) as error:
+    except ModelFileError:
+        raise
+    except _WRONG_ENTRY_ERRORS as error:
         description = Path(path) / model_folder.DESCRIPTION
         raise ModelFileError(f"{description} has a missing or invalid entry: {error}") from error
 

@@ -5,12 +5,13 @@ Some data sets use the recipes of another, for example the domains of a data set
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from aleator.atomic_io import json_digest
 from aleator.benchmark.datasets.catalog import DATASETS
+from aleator.exceptions import DataFileError
 
 _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
@@ -354,12 +355,6 @@ def read(dataset: str, method: str = "lfr") -> Recipe:
     >>> read("income").parameters["n_projectors"]
     6
     """
-    try:
-        import yaml
-    except ImportError as error:
-        raise ImportError(
-            "recipes are YAML files; install PyYAML with pip install 'aleator[bench]'"
-        ) from error
     folder = DATASETS[dataset].recipes or dataset if dataset in DATASETS else ""
     path = config_folder() / folder / f"{method}.yaml"
     if not path.exists():
@@ -370,7 +365,52 @@ def read(dataset: str, method: str = "lfr") -> Recipe:
             f"no recipe for method {method!r} on data set {dataset!r}; known methods: "
             f"{', '.join(methods_for(dataset))}"
         )
+    return read_file(path, dataset)
+
+
+def read_file(path: Path, dataset: str) -> Recipe:
+    """Read the recipe of a file.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML file.
+    dataset : str
+        Name of the data set that it is for.
+
+    Returns
+    -------
+    recipe : Recipe
+        The recipe.
+
+    Raises
+    ------
+    DataFileError
+        If the file is not a recipe.
+    """
+    try:
+        import yaml
+    except ImportError as error:
+        raise ImportError(
+            "recipes are YAML files; install PyYAML with pip install 'aleator[bench]'"
+        ) from error
     # The loader that is written in C reads hundreds of recipes in a tenth of the time.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise DataFileError(f"{path} is not a YAML file: {error}") from error
+    if not isinstance(content, dict):
+        raise DataFileError(f"{path} is not a recipe: it has no entries")
+    names = {entry.name for entry in fields(Recipe)} - {"variant"}
+    required = {"dataset", "method", "origin", "parameters", "probe"}
+    for wrong in (*(content.keys() - names), *(required - content.keys())):
+        problem = "an unknown" if wrong in content else "no"
+        raise DataFileError(f"{path} is not a recipe: it has {problem} entry {wrong!r}")
+    for name in ("parameters", "probe", "finetuning"):
+        settings = content.get(name, {})
+        if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
+            raise DataFileError(f"{path} is not a recipe: {name} must be settings by name")
+    if content["method"] not in METHODS:
+        raise DataFileError(f"{path} is not a recipe: there is no method {content['method']!r}")
     return Recipe(**{**content, "dataset": dataset})

@@ -1,0 +1,153 @@
+"""What is fuzzed: for every loader, files that it can read, and how they are changed and read."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import aleator
+from aleator.benchmark import recipes
+from aleator.benchmark.datasets import ucr
+from aleator.benchmark.fuzzing.mutations import Mutation, mutate_file, mutate_sealed
+from aleator.exceptions import CheckpointError, DamagedFileError, DataFileError, ModelFileError
+from aleator.model_folder import DESCRIPTION
+from aleator.training.checkpoint import STATE, TENSORS, CheckpointFolder, Interval
+
+# A whole fit takes as long as a hundred readings of its checkpoint.
+_SHARE_OF_FITS = 0.01
+_TINY = {"epochs": 2, "embedding_dim": 4, "random_state": 0, "progress": False, "device": "cpu"}
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Something that reads files.
+
+    Parameters
+    ----------
+    make : callable
+        Writes valid files into an empty folder.
+    mutate : callable
+        Changes the files of a folder.
+    read : callable
+        Reads the folder; the second argument is a source of random numbers.
+    own_errors : sequence of type
+        Errors that it may raise.
+    """
+
+    make: Callable[[Path], None]
+    mutate: Mutation
+    read: Callable[[Path, random.Random], Any]
+    own_errors: Sequence[type[Exception]]
+
+
+def _table() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+
+
+def _make_models(folder: Path) -> None:
+    series = np.random.default_rng(0).normal(size=(40, 2, 12)).astype(np.float32)
+    labels = np.arange(40) % 2
+    fitted = {
+        "lfr": aleator.LFR(n_projectors=2, target_dim=4, **_TINY).fit(_table()),
+        "paper": aleator.LFR.paper().set_params(n_projectors=2, **_TINY).fit(_table()),
+        "supervised": aleator.Supervised(**_TINY).fit(_table(), labels.astype(str)),
+        "tstcc": aleator.TSTCC(**{**_TINY, "embedding_dim": None}).fit(series),
+        "features": aleator.RandomFeatures(n_features=64, n_components=4, random_state=0).fit(
+            series
+        ),
+    }
+    for name, estimator in fitted.items():
+        estimator.save(folder / name)
+
+
+def _mutate_model(folder: Path, draw: random.Random) -> None:
+    model, *others = draw.sample(sorted(folder.iterdir()), k=len(list(folder.iterdir())))
+    for other in others:  # so that one is read
+        shutil.rmtree(other)
+    (weights,) = model.glob("*.safetensors")
+    if draw.random() < 0.5:
+        mutate_sealed(model, DESCRIPTION, weights, draw)
+    else:
+        mutate_file(draw.choice([model / DESCRIPTION, weights]), draw)
+
+
+def _read_models(folder: Path, draw: random.Random) -> None:
+    for model in sorted(folder.iterdir()):
+        aleator.load(model)
+
+
+def _fit_with_checkpoints(folder: Path) -> None:
+    model = aleator.LFR(n_projectors=2, target_dim=4, **_TINY)
+    model.fit(_table(), checkpoint=folder, checkpoint_every=1)
+
+
+def _mutate_checkpoint(folder: Path, draw: random.Random) -> None:
+    part = draw.choice(sorted(folder.glob("checkpoint-*")))
+    if draw.random() < 0.5:
+        mutate_sealed(part, STATE, part / TENSORS, draw)
+    else:
+        files = [folder / "run.json", part / STATE, part / TENSORS]
+        mutate_file(draw.choice(files), draw)
+
+
+def _read_checkpoint(folder: Path, draw: random.Random) -> None:
+    if draw.random() < _SHARE_OF_FITS:
+        _fit_with_checkpoints(folder)
+        return
+    with CheckpointFolder(folder, Interval(steps=1)) as opened:
+        opened.begin({}, resume=True)
+        opened.latest()
+
+
+def _make_recipe(folder: Path) -> None:
+    for method in ("lfr", "supervised"):
+        source = recipes.config_folder() / "har" / f"{method}.yaml"
+        (folder / f"{method}.yaml").write_bytes(source.read_bytes())
+
+
+def _mutate_any(folder: Path, draw: random.Random) -> None:
+    mutate_file(draw.choice(sorted(p for p in folder.rglob("*") if p.is_file())), draw)
+
+
+def _read_recipes(folder: Path, draw: random.Random) -> None:
+    for path in sorted(folder.iterdir()):
+        recipes.read_file(path, "har")
+
+
+def _make_ts(folder: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(8, 150)).round(4)
+    lines = ["# two classes", "@problemName GunPoint", "@classLabel true 1 2", "@data"]
+    lines += [",".join(map(str, row)) + f":{1 + k % 2}" for k, row in enumerate(values)]
+    for part in ("TRAIN", "TEST"):
+        (folder / f"GunPoint_{part}.ts").write_text("\n".join(lines) + "\n")
+
+
+def _make_npy(folder: Path) -> None:
+    np.save(folder / "table.npy", _table())
+
+
+def _read_npy(folder: Path, draw: random.Random) -> None:
+    for path in folder.iterdir():
+        aleator.RandomEncoder(embedding_dim=4, random_state=0).fit(path)
+
+
+LOADERS = {
+    "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
+    "checkpoint": Loader(
+        _fit_with_checkpoints, _mutate_checkpoint, _read_checkpoint, [CheckpointError]
+    ),
+    "recipe": Loader(_make_recipe, _mutate_any, _read_recipes, [DataFileError]),
+    "ts": Loader(
+        _make_ts,
+        _mutate_any,
+        lambda folder, draw: ucr.ucr(folder, "gunpoint"),
+        [DamagedFileError, FileNotFoundError],
+    ),
+    "npy": Loader(_make_npy, _mutate_any, _read_npy, [ValueError]),
+}

@@ -1,0 +1,131 @@
+"""What reading a file did: the error it raised, the memory it took, and the files it opened."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# Python and libraries allocate a little for any error they make; files are compared beyond that.
+_SPARE_BYTES = 16 << 20
+_LARGEST_RATIO = 10
+
+
+@dataclass
+class Watch:
+    """Calls functions on files, and collects what they must not do.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder that holds the files; others must not be opened.
+    own_errors : sequence of type
+        Errors that reading may raise.
+
+    Attributes
+    ----------
+    findings : dict of str to str
+        The first case of everything that must not happen.
+    rejected, accepted : int
+        Number of files with and without an error.
+    """
+
+    folder: Path
+    own_errors: Sequence[type[BaseException]]
+    findings: dict[str, str] = field(default_factory=dict)
+    rejected: int = 0
+    accepted: int = 0
+    _opened: list[str] = field(default_factory=list)
+    _active: bool = False
+
+    def __post_init__(self) -> None:
+        kept = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["purelib"], "/proc", "/sys"]
+        package = Path(__file__).parents[2]
+        self._allowed = tuple(str(Path(p).resolve()) for p in [*kept, package, self.folder])
+        sys.addaudithook(self._hook)  # there is no way to remove it
+
+    def call(self, read: Callable[[], Any], size: int, case: str) -> None:
+        """Read a file, and compare what happened with what may happen.
+
+        Parameters
+        ----------
+        read : callable
+            Function that reads it.
+        size : int
+            Bytes of the file.
+        case : str
+            How to make the file again.
+        """
+        before = _reset_peak()
+        self._opened.clear()
+        self._active = True
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                read()
+            self.accepted += 1
+        except tuple(self.own_errors):
+            self.rejected += 1
+        except Exception as error:
+            place = _innermost(error)
+            self._report(f"{type(error).__name__} at {place}: {str(error)[:150]}", case)
+        finally:
+            self._active = False
+        taken = _peak() - before
+        if taken > _LARGEST_RATIO * size + _SPARE_BYTES:
+            self._report(f"took {taken >> 20} MiB for a file of {size} bytes", case)
+        for path in self._opened:
+            self._report(f"opened {path}", case)
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self._active:
+            return
+        if event == "open" and isinstance(arguments[0], (str, bytes)):
+            path = Path(arguments[0].decode() if isinstance(arguments[0], bytes) else arguments[0])
+            if not str(path.absolute()).startswith(self._allowed):
+                self._opened.append(str(path))
+        elif event in ("os.system", "subprocess.Popen", "pickle.find_class", "exec"):
+            # Importing a module runs `exec` too; its code comes from an allowed file.
+            code = arguments[0] if arguments else None
+            name = getattr(code, "co_filename", "")
+            if event != "exec" or not str(name).startswith((*self._allowed, "<frozen")):
+                self._opened.append(f"{event} {arguments!r:.80}")
+
+    def _report(self, what: str, case: str) -> None:
+        # Numbers differ from case to case.
+        kind = "".join("#" if c.isdigit() else c for c in what)[:110]
+        self.findings.setdefault(kind, f"{what} [{case}]")
+
+
+def _innermost(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+
+
+def _reset_peak() -> int:
+    """Reset the peak of the resident memory, and return what is resident now (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return sys.maxsize // 2
+    return _status("VmRSS")
+
+
+def _peak() -> int:
+    return _status("VmHWM")
+
+
+def _status(name: str) -> int:
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith(name):
+                return 1024 * int(line.split()[1])
+    return 0
