@@ -82,7 +82,15 @@ def _in_a_process(name: str, inputs: int) -> dict[str, Any]:
     """Fuzz in a process of its own, whose end by a signal is a finding."""
     with tempfile.TemporaryDirectory() as place:
         start = time.perf_counter()
-        command = [sys.executable, "-m", __spec__.name, "--one", name, place, str(inputs)]
+        command = [
+            sys.executable,
+            "-m",
+            "aleator.benchmark.fuzzing",
+            "--one",
+            name,
+            place,
+            str(inputs),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             result = json.loads(done.stdout.splitlines()[-1])

@@ -21,7 +21,13 @@ from aleator.training.checkpoint import STATE, TENSORS, CheckpointFolder, Interv
 
 # A whole fit takes as long as a hundred readings of its checkpoint.
 _SHARE_OF_FITS = 0.01
-_TINY = {"epochs": 2, "embedding_dim": 4, "random_state": 0, "progress": False, "device": "cpu"}
+_TINY: dict[str, Any] = {
+    "epochs": 2,
+    "embedding_dim": 4,
+    "random_state": 0,
+    "progress": False,
+    "device": "cpu",
+}
 
 
 @dataclass(frozen=True)
