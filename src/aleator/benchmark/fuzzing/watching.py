@@ -44,8 +44,8 @@ class Watch:
 
     def __post_init__(self) -> None:
         kept = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["purelib"], "/proc", "/sys"]
-        package = Path(__file__).parents[2]
-        self._allowed = tuple(str(Path(p).resolve()) for p in [*kept, package, self.folder])
+        kept += [str(Path(__file__).parents[2]), str(self.folder)]
+        self._allowed = tuple(str(Path(place).resolve()) for place in kept)
         sys.addaudithook(self._hook)  # there is no way to remove it
 
     def call(self, read: Callable[[], Any], size: int, case: str) -> None:
