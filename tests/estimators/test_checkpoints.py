@@ -403,3 +403,11 @@ small_lfr().fit(np.load({str(tmp_path / "X.npy")!r}), checkpoint={str(tmp_path /
         warnings.simplefilter("error", CheckpointWarning)
         resumed = small_lfr().fit(table, checkpoint=tmp_path / "run")
     assert_same_fit(resumed, small_lfr().fit(table))
+
+
+def test_a_fit_that_fails_before_training_leaves_the_folder_empty(table, tmp_path):
+    """The user corrects the parameter, and the same folder can be used."""
+    with pytest.raises(ValueError, match="n_projectors=9 is larger than n_candidates=4"):
+        small_lfr(n_projectors=9).fit(table, checkpoint=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    small_lfr().fit(table, checkpoint=tmp_path)
