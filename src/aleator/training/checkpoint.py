@@ -210,7 +210,9 @@ class CheckpointFolder:
         """Read the last whole checkpoint; a damaged one is set aside, with a warning."""
         for path in reversed(self._checkpoints()):
             try:
-                return _read(path)
+                found = _read(path)
+                self._steps_then = found.steps
+                return found
             except (DataFileError, OSError, KeyError, TypeError) as error:
                 reason = str(error)
             with suppress(OSError):  # else it is read again next time, and passed over again
