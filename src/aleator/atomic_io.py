@@ -37,6 +37,23 @@ def write_file(path: Path, data: bytes) -> None:
     _sync_folder(path.parent)
 
 
+def make_folder(path: Path) -> None:
+    """Create a folder with those above it, if it does not exist, and wait until it is on disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     make_folder(Path(folder) / "a" / "b")
+    ...     (Path(folder) / "a" / "b").is_dir()
+    True
+    """
+    if not path.exists():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        _sync_folder(path.parent)
+
+
 @contextlib.contextmanager
 def replace_folder(path: Path) -> Iterator[Path]:
     """Fill a temporary folder, then put it in the place of `path` as a whole.

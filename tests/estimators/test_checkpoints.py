@@ -54,12 +54,12 @@ def stop(monkeypatch, model, X, y, folder, writes, every=1):
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_every_method_continues_bit_for_bit(name, table, series, monkeypatch, tmp_path):
-    """Stopped before the first step, and in mid-pass, and stopped again."""
+    """Stopped before the first step, in mid-pass, and once more."""
     X = series if name == "TSTCC" else table
     y = np.arange(len(X)) % 2
     model = small(name, batch_size=12)
     whole = clone(model).fit(X, y)
-    for writes in (1, 3, 2):  # the state at the start, at step 2, at step 4, and so on
+    for writes in (1, 3, 2):  # the states at the start, and after steps 3 and 5
         stop(monkeypatch, clone(model), X, y, tmp_path, writes)
     assert_same_fit(clone(model).fit(X, y, checkpoint=tmp_path, checkpoint_every=3), whole)
 
@@ -403,3 +403,11 @@ small_lfr().fit(np.load({str(tmp_path / "X.npy")!r}), checkpoint={str(tmp_path /
         warnings.simplefilter("error", CheckpointWarning)
         resumed = small_lfr().fit(table, checkpoint=tmp_path / "run")
     assert_same_fit(resumed, small_lfr().fit(table))
+
+
+def test_a_fit_that_fails_before_training_leaves_the_folder_empty(table, tmp_path):
+    """The user corrects the parameter, and the same folder can be used."""
+    with pytest.raises(ValueError, match="n_projectors=9 is larger than n_candidates=4"):
+        small_lfr(n_projectors=9).fit(table, checkpoint=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    small_lfr().fit(table, checkpoint=tmp_path)

@@ -66,6 +66,9 @@ def test_when_a_checkpoint_is_due(tmp_path, monkeypatch):
     with CheckpointFolder(tmp_path, Interval(steps=5)) as folder:
         folder.write(state_of(0), steps=20)
         assert [folder.due(steps) for steps in (20, 24, 25, 30)] == [False, False, True, True]
+    with CheckpointFolder(tmp_path, Interval(steps=5)) as folder:
+        assert folder.latest().steps == 20
+        assert [folder.due(steps) for steps in (21, 24, 25)] == [False, False, True]
 
 
 def test_every_kind_of_value_survives():

@@ -22,7 +22,7 @@ from aleator.training.sampler import Sampler, batch_sizes
 from aleator.training.schedules import Schedule
 from aleator.training.steps import snapshot
 from aleator.training.trainer import Trainer
-from tests.small import TRAINED, small, small_lfr
+from tests.small import small_lfr
 from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
 
 CPU = torch.device("cpu")
@@ -185,16 +185,6 @@ def test_a_restored_run_continues_bit_for_bit(series, monkeypatch, steps, change
     lfr = small_lfr(batch_size=12, **changes)
     whole, state = fit_and_save(monkeypatch, lfr, series, steps)
     resumed = fit_from(monkeypatch, clone(lfr), series, state)
-    assert_same_fit(resumed, whole)
-
-
-@pytest.mark.parametrize("name", TRAINED)
-def test_every_method_can_be_restored_in_mid_pass(name, table, series, monkeypatch):
-    X = series if name == "TSTCC" else table
-    y = np.arange(len(X)) % 2
-    model = small(name, batch_size=12)
-    whole, state = fit_and_save(monkeypatch, model, X, 5, y)
-    resumed = fit_from(monkeypatch, clone(model), X, state, y)
     assert_same_fit(resumed, whole)
 
 

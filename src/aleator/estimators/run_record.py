@@ -102,7 +102,14 @@ def open_run(
         if stored is not None:
             check_same_run(stored, record, folder.path)
             seeds = stored["seeds"]
-        yield Run(**seeds, checkpoints=folder)
+        try:
+            yield Run(**seeds, checkpoints=folder)
+        except Exception:
+            # For example a parameter that does not suit the data: it can be changed, and fitted
+            # into the same folder, if the training had not begun.
+            if stored is None:
+                folder.forget_unused()
+            raise
 
 
 def describe_run(

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from aleator.atomic_io import replace_folder, write_file
+from aleator.atomic_io import make_folder, replace_folder, write_file
 from aleator.data_files import FileFormat, read_tensors, tensors_to_bytes
 from aleator.exceptions import CheckpointError, CheckpointWarning, DataFileError
 from aleator.training.state_tree import pack, unpack
@@ -137,16 +137,15 @@ class CheckpointFolder:
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"checkpoint={str(self.path)!r} is a file: give a folder")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path, os.O_RDONLY)
-        except OSError as error:
-            raise self._explained("the checkpoint folder cannot be opened", error) from error
-        if not _lock(self._lock):
-            os.close(self._lock)
+            make_folder(self.path)
+            self._lock = _lock(self.path)
+        except BlockingIOError:
             raise CheckpointError(
                 f"another process is training with the checkpoint folder {self.path}: wait for it, "
                 "or give another folder"
-            )
+            ) from None
+        except OSError as error:
+            raise self._explained("the checkpoint folder cannot be opened", error) from error
         return self
 
     def __exit__(
@@ -201,11 +200,19 @@ class CheckpointFolder:
         self.record = stored if found else record
         return stored if found else None
 
+    def forget_unused(self) -> None:
+        """Leave an empty folder if no checkpoint was written, so that another run can use it."""
+        if not self._checkpoints():
+            with suppress(OSError):
+                (self.path / RUN).unlink()
+
     def latest(self) -> Checkpoint | None:
         """Read the last whole checkpoint; a damaged one is set aside, with a warning."""
         for path in reversed(self._checkpoints()):
             try:
-                return _read(path)
+                found = _read(path)
+                self._steps_then = found.steps
+                return found
             except (DataFileError, OSError, KeyError, TypeError) as error:
                 reason = str(error)
             with suppress(OSError):  # else it is read again next time, and passed over again
@@ -301,16 +308,18 @@ def _remove(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def _lock(handle: int) -> bool:
-    """Lock an open folder for this process; the lock ends with the process, however it ends."""
+def _lock(path: Path) -> int | None:
+    """Lock a folder for this process; the lock ends with the process, however it ends."""
     try:
         import fcntl
-    except ImportError:  # not on Windows
-        return True
+    except ImportError:  # on Windows
+        return None
+    handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
+        os.close(handle)
+        raise
+    except OSError:
+        pass  # a file system without locks
+    return handle
