@@ -167,6 +167,7 @@ class Trainer:
     def _train_step(self, state: PhaseState, progress: Progress) -> None:
         if state.steps_in_pass == 0:
             state.begin_pass(self._sampler.next_pass(), self._round, self._began)
+            state.prepare_reading(self._rows_left(state))
         state.train_batch(self._sizes, self._stepper_for)
         progress.advance()
         if state.steps_in_pass == len(self._sizes):
@@ -251,6 +252,7 @@ class Trainer:
                 module.load_state_dict(state["modules"][name])
             for phase, saved in zip(self._phases, state["phases"], strict=True):
                 phase.load_state_dict(saved)
+                phase.prepare_reading(self._rows_left(phase))
             self._round, self._turn = state["position"]["round"], state["position"]["turn"]
             self._sampler.load_state_dict(state["sampler"])
             self.history = copy.deepcopy(state["history"])
@@ -278,6 +280,11 @@ class Trainer:
 
     def _steps_per_turn(self, phase: Phase) -> int:
         return phase.repeats * (1 if self._duration.by_steps else len(self._sizes))
+
+    def _rows_left(self, state: PhaseState) -> int:
+        """Return how many samples a phase still reads in the present pass."""
+        steps = self._duration.count * self._steps_per_turn(state.phase) - state.steps
+        return sum(self._sizes[state.steps_in_pass : state.steps_in_pass + steps])
 
     def _schedule_for(self, group: ParameterGroup) -> Schedule:
         steps_per_round = 1 if self._duration.by_steps else len(self._sizes)
