@@ -19,10 +19,8 @@ from aleator.exceptions import DamagedFileError
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.files import CSV, Files, naming
 
-# Small row groups of a file that follow each other are read together, up to so many bytes; larger
-# batches of a file that can be read anywhere are divided.
-PIECE_BYTES = 4 << 20
 _BATCH_ROWS = 1 << 15
+_READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,9 @@ class Piece:
     read: Callable[[list[str]], Iterator[Any]]
 
 
-def pieces_of_dataset(dataset: Any, names: Callable[[str], str], bytes_per_row: int) -> list[Piece]:
+def pieces_of_dataset(
+    dataset: Any, names: Callable[[str], str], rows_per_piece: int
+) -> list[Piece]:
     """Return the pieces of a pyarrow dataset, in order.
 
     Parameters
@@ -56,15 +56,14 @@ def pieces_of_dataset(dataset: Any, names: Callable[[str], str], bytes_per_row: 
         The dataset.
     names : callable
         How messages name a file.
-    bytes_per_row : int
-        Size of a row when it has been read.
+    rows_per_piece : int
+        Row groups that are smaller are read together, and batches that are larger in parts.
 
     Returns
     -------
     list of Piece
     """
     pieces: list[Piece] = []
-    rows_per_piece = max(1, PIECE_BYTES // max(1, bytes_per_row))
     for fragment in dataset.get_fragments():
         file = names(getattr(fragment, "path", "the dataset"))
         with naming(file):
@@ -80,7 +79,7 @@ def pieces_of_dataset(dataset: Any, names: Callable[[str], str], bytes_per_row: 
     return pieces
 
 
-def pieces_of_csv(files: Files, bytes_per_row: Callable[[Any], int]) -> tuple[list[Piece], Any]:
+def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[list[Piece], Any]:
     """Copy text files to Arrow files, and return their pieces and the schema of the first."""
     pieces: list[Piece] = []
     schema = None
@@ -93,7 +92,7 @@ def pieces_of_csv(files: Files, bytes_per_row: Callable[[Any], int]) -> tuple[li
                 raise ValueError(
                     f"it has no column {missing[0]!r}, which {files.name(files.paths[0])} has"
                 )
-            rows = max(1, PIECE_BYTES // bytes_per_row(found))
+            rows = rows_per_piece(found)
             try:
                 pieces += copy_to_arrow(batches, found, file, rows)
             except import_pyarrow().ArrowInvalid:
@@ -152,14 +151,25 @@ def _row_groups(fragment: Any, schema: Any, file: str, rows_per_piece: int) -> l
 def _row_group_piece(
     fragment: Any, schema: Any, file: str, groups: Sequence[int], first_row: int, rows: int
 ) -> Piece:
-    part = fragment.subset(row_group_ids=list(groups))
+    pa = import_pyarrow()
+    in_file = set(fragment.physical_schema.names)
+    # Requests to another machine are worth being few and large; a disk is read as it is decoded.
+    local = isinstance(fragment.filesystem, pa.fs.LocalFileSystem)
+    reading = {"buffer_size": _READ_BYTES} if local else {"pre_buffer": True}
 
     def read(columns: list[str]) -> Iterator[Any]:
-        # In this thread only: the other cores train.
-        yield from part.to_batches(
-            schema=schema, columns=columns, batch_size=_BATCH_ROWS, batch_readahead=1,
-            fragment_readahead=1, use_threads=False,
-        )  # fmt: skip
+        # In this thread only, since the other cores train.
+        if not in_file.issuperset(columns):  # a column that is in the names of folders
+            part = fragment.subset(row_group_ids=list(groups))
+            yield from part.to_batches(schema=schema, columns=columns, use_threads=False)
+            return
+        # A scan of the fragment would decode a row group as a whole before it is copied.
+        opened = pa.parquet.ParquetFile(fragment.open(), metadata=fragment.metadata, **reading)
+        with opened:
+            for batch in opened.iter_batches(
+                _BATCH_ROWS, row_groups=list(groups), columns=columns, use_threads=False
+            ):
+                yield batch.select(columns)
 
     return Piece(file, first_row, rows, read)
 

@@ -24,6 +24,7 @@ def import_pyarrow() -> Any:
         import pyarrow.compute
         import pyarrow.csv
         import pyarrow.dataset
+        import pyarrow.fs
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError(

@@ -22,6 +22,8 @@ from aleator.inputs.pieces import BUFFER_SIZE, PiecewiseSource
 from aleator.inputs.sources import ArraySource, Schema
 from aleator.validation import check_int
 
+# Pieces of about this size are quick to read, and not too many. The buffer holds several.
+_PIECE_BYTES, _LEAST_PIECES = 4 << 20, 8
 _FORMATS = {PARQUET: "parquet", ARROW: "ipc"}
 
 
@@ -113,11 +115,12 @@ class TableFiles(PiecewiseSource):
         """
         pa = import_pyarrow()
         found = []
+        wanted = pa.schema([self.arrow_schema.field(name) for name in columns])
         first, last = np.searchsorted(self.starts, [start, stop - 1], side="right") - 1
         for number in range(first, last + 1):
             piece, begin = self._pieces[number], int(self.starts[number])
             with naming(piece.file):
-                table = pa.Table.from_batches(piece.read(list(columns)))
+                table = pa.Table.from_batches(piece.read(list(columns))).cast(wanted)
             low = max(0, start - begin)
             found.append(table.slice(low, min(stop - begin, piece.rows) - low))
         return pa.concat_tables(found)
@@ -192,16 +195,18 @@ def open_table(
             raise ValueError(f"{str(path)!r} has no columns: pass the path to the estimator")
         name, versions = files.name, files.versions()
         if files.format == CSV:
-            pieces, schema = pieces_of_csv(files, _bytes_per_row)
+            pieces, schema = pieces_of_csv(
+                files, lambda found: _rows_per_piece(_numeric(found), buffer_size)
+            )
             chosen = _choose(schema, columns, exclude)
             return TableFiles(pieces, schema, chosen, buffer_size, versions)
         dataset = _open_dataset(files)
     schema = dataset.schema
     chosen = _choose(schema, columns, exclude)
-    bytes_per_row = common_type(schema.field(c).type for c in chosen).itemsize * len(chosen)
-    pieces = pieces_of_dataset(dataset, name, bytes_per_row)
+    kinds = [schema.field(column).type for column in chosen]
+    pieces = pieces_of_dataset(dataset, name, _rows_per_piece(kinds, buffer_size))
     _check_not_filtered(dataset, pieces)
-    pieces = _divide_large(pieces, schema, bytes_per_row, buffer_size)
+    pieces = _divide_large(pieces, schema, _bytes_per_row(kinds), buffer_size)
     return TableFiles(pieces, schema, chosen, buffer_size, versions)
 
 
@@ -254,9 +259,16 @@ def _choose(schema: Any, columns: Sequence[str] | None, exclude: Sequence[str] |
     return chosen
 
 
-def _bytes_per_row(schema: Any) -> int:
-    kinds = [kind for kind in schema.types if number_type(kind) is not None]
+def _numeric(schema: Any) -> list[Any]:
+    return [kind for kind in schema.types if number_type(kind) is not None]
+
+
+def _bytes_per_row(kinds: Sequence[Any]) -> int:
     return max(1, common_type(kinds).itemsize * len(kinds))
+
+
+def _rows_per_piece(kinds: Sequence[Any], buffer_size: int) -> int:
+    return max(1, min(_PIECE_BYTES, buffer_size // _LEAST_PIECES) // _bytes_per_row(kinds))
 
 
 def _divide_large(
@@ -268,7 +280,7 @@ def _divide_large(
         if piece.rows * bytes_per_row <= buffer_size:
             divided.append(piece)
             continue
-        rows = max(1, buffer_size // 8 // max(1, bytes_per_row))
+        rows = max(1, buffer_size // _LEAST_PIECES // bytes_per_row)
         parts = copy_to_arrow(piece.read(schema.names), schema, piece.file, rows)
         divided += [
             Piece(part.file, piece.first_row + part.first_row, part.rows, part.read)
