@@ -129,7 +129,7 @@ def prove_income(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
             result = logistic_regression(
                 embedded[0], split.y_train, embedded[1], split.y_test, device="cpu"
             )
-            found.append(float(result.accuracy))
+            found.append(result.mean("accuracy"))
     table = open_table(path, columns=names, buffer_size=size)
     return {"shape": list(split.X_train.shape), "pieces": len(table.starts) - 1,
             "window": table.window, "seeds": list(_SEEDS), "accuracy": accuracies}  # fmt: skip
@@ -168,7 +168,7 @@ def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
     settings: dict[str, Any] = {"random_state": 0, "device": "cpu", "progress": False}
     short = [LFR(steps=50, **settings).fit(X) for X in (values, table)]
     few = values[:2000]
-    network = {"encoder": "mlp", "projector": "mlp", "n_projectors": 2, "n_candidates": 2,
+    network: dict[str, Any] = {"encoder": "mlp", "projector": "mlp", "n_projectors": 2, "n_candidates": 2,
                "embedding_dim": 16, "batch_size": 4096, "selection_size": 256}  # fmt: skip
     epoch = [LFR(epochs=1, loss="mse", **network, **settings).fit(X) for X in (values, table)]
     target = folder / f"{path.stem}-embedding"

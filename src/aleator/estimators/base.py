@@ -108,10 +108,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or
             (n, channels, height, width). Arrays are not copied, and memory-mapped arrays and
-            datasets are read batch by batch.
+            datasets are read batch by batch. A path or URL is that of a Parquet, Arrow, CSV or
+            .npy file, or of a folder of them, which may be larger than memory: row groups are read
+            in random order and mixed in a buffer. `aleator.open_table` chooses columns.
         y : array-like of shape (n,), default=None
             Labels. Only classifiers use them.
         sample_order : array-like of shape (n_passes, length), default=None
@@ -169,13 +171,18 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
-            Data of the kind and shape of the training data.
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
+            Data of the kind and shape of the training data. Files are read piece by piece; their
+            columns are found by the names that they had in `fit`.
 
         Returns
         -------
         ndarray of shape (n, embedding_dim_), float32
             One row per sample.
+
+        See Also
+        --------
+        transform_to : Write the embedding to files, if it is larger than memory.
         """
         check_is_fitted(self)
         return self._run_network(self.encoder_, X)

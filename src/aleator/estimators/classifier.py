@@ -39,7 +39,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or
             (n, channels, height, width).
         y : array-like of shape (n,), default=None
@@ -59,7 +59,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Data of the kind and shape of the training data.
 
         Returns
@@ -76,7 +76,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Data of the kind and shape of the training data.
 
         Returns

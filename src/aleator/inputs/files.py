@@ -42,8 +42,7 @@ class Files:
 
     def name(self, path: str) -> str:
         """How messages name a file."""
-        within = path.removeprefix(self.root).lstrip("/\\")
-        return within or path
+        return path.removeprefix(self.root).lstrip("/\\") if self.root else path
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading bytes."""

@@ -104,5 +104,5 @@ def _read_header(files: Files, path: str) -> tuple[tuple[int, ...], np.dtype, in
             read = np.lib.format.read_array_header_2_0
         shape, in_columns, dtype = read(file)
         if not shape or in_columns or dtype.kind not in "buif":
-            raise ValueError("it does not hold numbers, sample after sample")
+            raise ValueError("it must hold numbers, and be stored in C order")
         return shape, dtype, file.tell()

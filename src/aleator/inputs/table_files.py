@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -187,6 +187,7 @@ def open_table(
     pa = import_pyarrow()
     check_int("buffer_size", buffer_size, minimum=1)
     if isinstance(path, pa.dataset.Dataset):
+        _check_not_filtered(path)
         dataset, versions = path, _versions_of_dataset(path)
         name: Callable[[str], str] = str
     else:
@@ -205,7 +206,6 @@ def open_table(
     chosen = _choose(schema, columns, exclude)
     kinds = [schema.field(column).type for column in chosen]
     pieces = pieces_of_dataset(dataset, name, _rows_per_piece(kinds, buffer_size))
-    _check_not_filtered(dataset, pieces)
     pieces = _divide_large(pieces, schema, _bytes_per_row(kinds), buffer_size)
     return TableFiles(pieces, schema, chosen, buffer_size, versions)
 
@@ -289,13 +289,14 @@ def _divide_large(
     return divided
 
 
-def _check_not_filtered(dataset: Any, pieces: Iterable[Piece]) -> None:
-    rows = sum(piece.rows for piece in pieces)
-    if rows != dataset.count_rows():
+def _check_not_filtered(dataset: Any) -> None:
+    try:
+        dataset.get_fragments()
+    except ValueError as error:
         raise ValueError(
-            "X is a pyarrow dataset with a filter, which cannot be read in any order: write the "
-            "rows to a file with pyarrow.dataset.write_dataset, and pass that"
-        )
+            "X is a pyarrow dataset with a filter or projection, which cannot be read in any "
+            "order: write the rows to files with pyarrow.dataset.write_dataset, and pass these"
+        ) from error
 
 
 def _versions_of_dataset(dataset: Any) -> list[Any]:
