@@ -168,8 +168,10 @@ def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
     settings: dict[str, Any] = {"random_state": 0, "device": "cpu", "progress": False}
     short = [LFR(steps=50, **settings).fit(X) for X in (values, table)]
     few = values[:2000]
-    network: dict[str, Any] = {"encoder": "mlp", "projector": "mlp", "n_projectors": 2, "n_candidates": 2,
-               "embedding_dim": 16, "batch_size": 4096, "selection_size": 256}  # fmt: skip
+    network: dict[str, Any] = {
+        "encoder": "mlp", "projector": "mlp", "n_projectors": 2, "n_candidates": 2,
+        "embedding_dim": 16, "batch_size": 4096, "selection_size": 256,
+    }  # fmt: skip
     epoch = [LFR(epochs=1, loss="mse", **network, **settings).fit(X) for X in (values, table)]
     target = folder / f"{path.stem}-embedding"
     epoch[1].transform_to(table, target)
