@@ -67,6 +67,7 @@ def run_hepmass(where: str, path: Path) -> dict[str, Any]:
 
     The networks are narrow and batches large, so that computing does not hide reading.
     """
+    import torch
     from pyarrow import parquet
 
     from aleator import LFR, open_table
@@ -75,6 +76,7 @@ def run_hepmass(where: str, path: Path) -> dict[str, Any]:
     source: Any = open_table(path, columns=_NAMES)
     if where == "memory":
         source = np.concatenate(list(source.chunks()))
+    torch.manual_seed(0)
     network = mlp((COLUMNS,), 16, layers=3, hidden=64)
     lfr = LFR(
         epochs=1, batch_size=4096, n_projectors=6, encoder=network, projector=network, loss="mse",
@@ -158,9 +160,11 @@ PROOFS: dict[str, Callable[[argparse.Namespace, Path], dict[str, Any]]] = {
 
 def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
     """Train on a table that is larger than the buffer, and on the same table in memory."""
+    import torch
     from pyarrow import parquet
 
     from aleator import LFR, open_table
+    from aleator.networks.mlp import mlp
 
     probe = open_table(path, columns=columns)
     table = open_table(path, columns=columns, buffer_size=probe.bytes_of(len(probe)) // 4)
@@ -168,9 +172,11 @@ def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
     settings: dict[str, Any] = {"random_state": 0, "device": "cpu", "progress": False}
     short = [LFR(steps=50, **settings).fit(X) for X in (values, table)]
     few = values[:2000]
+    torch.manual_seed(0)
+    narrow = mlp((len(columns),), 8, layers=2, hidden=32)
     network: dict[str, Any] = {
-        "encoder": "mlp", "projector": "mlp", "n_projectors": 2, "n_candidates": 2,
-        "embedding_dim": 16, "batch_size": 4096, "selection_size": 256,
+        "encoder": narrow, "projector": narrow, "n_projectors": 2, "n_candidates": 2,
+        "batch_size": 4096, "selection_size": 256,
     }  # fmt: skip
     epoch = [LFR(epochs=1, loss="mse", **network, **settings).fit(X) for X in (values, table)]
     target = folder / f"{path.stem}-embedding"
