@@ -10,7 +10,7 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -24,10 +24,29 @@ def write_file(path: Path, data: bytes) -> None:
     ...     (Path(folder) / "note.txt").read_bytes()
     b'text'
     """
+    with new_file(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Write a file under a temporary name, ``.NAME.xxxx.part``, then put it in the place of `path`.
+
+    If the block raises, `path` is left as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_file(Path(folder) / "a.txt") as file:
+    ...         _ = file.write(b"a")
+    ...         (Path(folder) / "a.txt").exists()
+    False
+    """
     temporary = _temporary_name(path)
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -137,7 +137,10 @@ def test_a_memory_map_is_read_by_batches(table, tmp_path):
         lfr = small_lfr().fit(X)
         assert lfr.plan_.where("input") == "streamed"
         np.testing.assert_array_equal(lfr.transform(X), expected.transform(table))
-    with pytest.raises(ValueError, match=r"only \.npy files can be read"):
+    (tmp_path / "X.txt").write_text("1 2")
+    with pytest.raises(ValueError, match=r"only files that end in .*\.npy can be read"):
+        small_lfr().fit(tmp_path / "X.txt")
+    with pytest.raises(FileNotFoundError, match=r"X\.csv', but there is no such file"):
         small_lfr().fit(tmp_path / "X.csv")
 
 

@@ -16,17 +16,21 @@ from torch import Tensor, nn
 
 from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
+from aleator.estimators.embedding_parts import check_folder, separate_kept, write_parts
 from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, TrainingSpec
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
-from aleator.inputs import InputAdapter, Source, read
+from aleator.inputs import InputAdapter, Source, open_source, read
+from aleator.inputs.adapter import AdaptedSource
+from aleator.inputs.arrow_values import import_pyarrow
 from aleator.modalities import Modality, get_modality, infer_modality
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.embedding import embed
 from aleator.training.sampler import Sampler
+from aleator.validation import check_optional_int
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -118,10 +122,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or
             (n, channels, height, width). Arrays are not copied, and memory-mapped arrays and
-            datasets are read batch by batch.
+            datasets are read batch by batch. A path or URL is that of a Parquet, Arrow, CSV or
+            .npy file, or of a folder of them, which may be larger than memory: row groups are read
+            in random order and mixed in a buffer. `aleator.open_table` chooses columns.
         y : array-like of shape (n,), default=None
             Labels. Only classifiers use them.
         sample_order : array-like of shape (n_passes, length), default=None
@@ -148,6 +154,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         device = resolve_device(self.device)
         resolve_precision(self.precision, device)
         name = type(self).__name__
+        X = open_source(X)
         # Column names of mixed types are refused now; the names are stored after training.
         validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
         data = read(X, min_samples=2, estimator_name=name)
@@ -168,6 +175,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         for module in spec.method.modules.values():
             module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
         validate_data(self, X, skip_check_array=True, ensure_2d=False)  # stores feature_names_in_
+        if isinstance(X, Source) and X.feature_names is not None:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.adapter_ = adapter
         self.n_features_in_ = adapter.n_features
         self.history_ = result.history
@@ -191,16 +200,64 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
-            Data of the kind and shape of the training data.
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
+            Data of the kind and shape of the training data. Files are read piece by piece; their
+            columns are found by the names that they had in `fit`.
 
         Returns
         -------
         ndarray of shape (n, embedding_dim_), float32
             One row per sample.
+
+        See Also
+        --------
+        transform_to : Write the embedding to files, if it is larger than memory.
         """
         check_is_fitted(self)
         return self._run_network(self.encoder_, X)
+
+    def transform_to(
+        self,
+        X: Any,
+        folder: str | os.PathLike[str],
+        *,
+        keep: Sequence[str] = (),
+        rows_per_part: int | None = None,
+    ) -> None:
+        """Embed X and write the embedding into a folder of Parquet files, part by part.
+
+        Neither the data nor the embedding have to fit into memory. The parts are called
+        ``part-00000.parquet`` and so on, and have the rows of X in order. A part appears in the
+        folder when it is whole. If the process is stopped, the same call writes the parts that are
+        missing; if none are, it returns at once. Needs ``pip install 'aleator[parquet]'``.
+
+        Parameters
+        ----------
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
+            As in `transform`. A data frame, table or file may have more columns than the training
+            data, if these had names.
+        folder : str or path-like
+            The folder, which must not exist, be empty, or hold parts of the same embedding.
+        keep : sequence of str, default=()
+            Columns of X that are written beside the embedding, such as identifiers. X must be a
+            data frame, a table of pyarrow, or a Parquet, Arrow or CSV file or folder.
+        rows_per_part : int or None, default=None
+            Rows of a part. None is about 128 MiB of embedding.
+
+        Raises
+        ------
+        ValueError
+            If the folder holds anything else. It is left as it was.
+        """
+        check_is_fitted(self)
+        import_pyarrow()
+        check_optional_int("rows_per_part", rows_per_part, minimum=1)
+        target = check_folder(folder)
+        X, kept = separate_kept(X, self._known_names(), keep)
+        source = self._read_new(X)
+        device = resolve_device(self.device)
+        precision = resolve_precision(self.precision, device)
+        write_parts(self, source, target, kept, rows_per_part, device, precision)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into a folder, without pickle.
@@ -300,10 +357,20 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             )
 
     def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:
-        validate_data(self, X, skip_check_array=True, ensure_2d=False, reset=False)
         device = resolve_device(self.device)
-        source = self.adapter_.read(X)
+        source = self._read_new(X)
         return embed(network, source, device, resolve_precision(self.precision, device))
+
+    def _read_new(self, X: Any) -> AdaptedSource:
+        """Read data to embed; columns of files are found by the names that they had in `fit`."""
+        X = open_source(X, self._known_names())
+        if not isinstance(X, Source) or X.feature_names is None:
+            validate_data(self, X, skip_check_array=True, ensure_2d=False, reset=False)
+        return self.adapter_.read(X)
+
+    def _known_names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else names.tolist()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -49,7 +49,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or
             (n, channels, height, width).
         y : array-like of shape (n,), default=None
@@ -88,7 +88,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Data of the kind and shape of the training data.
 
         Returns
@@ -105,7 +105,7 @@ class ClassifierLearner(ClassifierMixin, RepresentationLearner):
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, or torch Dataset
+        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Data of the kind and shape of the training data.
 
         Returns

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from torch import Tensor
 
 from aleator.estimators.network_specs import NetworkContext
-from aleator.inputs import InputAdapter, Source
+from aleator.inputs import InputAdapter
+from aleator.inputs.adapter import AdaptedSource
 from aleator.modalities import Modality
 from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.method import Method
@@ -68,7 +69,7 @@ class FitContext:
         Kind of data.
     adapter : InputAdapter
         Shape of a sample, and how data are converted.
-    source : Source
+    source : AdaptedSource
         Training data, converted to float32 when they are read.
     y : array-like or None
         Labels as they were passed.
@@ -84,7 +85,7 @@ class FitContext:
 
     modality: Modality
     adapter: InputAdapter
-    source: Source
+    source: AdaptedSource
     y: Any
     sampler: Sampler
     seeds: Seeds

@@ -15,6 +15,7 @@ from aleator.training.host_rows import TensorRows, rows_of
 from aleator.training.method import INPUT
 from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OPTIMIZERS, OptimizerSettings
+from aleator.training.piece_sampler import sampler_for
 from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
 from aleator.training.schedules import SCHEDULES
@@ -92,11 +93,15 @@ class TrainedLearner(RepresentationLearner):
         given = {INPUT: rows_of(context.source)}
         given |= {name: TensorRows(column) for name, column in spec.columns.items()}
         duration = self._duration(context)
+        repeats = max(phase.repeats for phase in spec.method.phases)
+        sampler = sampler_for(
+            context.source.raw, context.sampler, duration, repeats, self.batch_size
+        )
         plan = make_plan(
             spec.method,
             given,
             duration,
-            pass_length=context.sampler.length,
+            pass_length=sampler.length,
             batch_size=self.batch_size,
             device=device,
             precision=resolve_precision(self.precision, device),
@@ -116,7 +121,7 @@ class TrainedLearner(RepresentationLearner):
             spec.method,
             given,
             plan=plan,
-            sampler=context.sampler,
+            sampler=sampler,
             duration=duration,
             optimizer=self._optimizer_settings(context),
             warmup=self.warmup_epochs,

@@ -2,6 +2,8 @@
 
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.opening import open_source
+from aleator.inputs.pieces import PiecewiseSource
 from aleator.inputs.reading import RawData, read
 from aleator.inputs.sources import (
     ArraySource,
@@ -12,6 +14,6 @@ from aleator.inputs.sources import (
 )
 
 __all__ = [
-    "ArrayLayout", "ArraySource", "DatasetSource", "InputAdapter", "RawData", "Schema", "Source",
-    "evenly_spaced", "read",
+    "ArrayLayout", "ArraySource", "DatasetSource", "InputAdapter", "PiecewiseSource", "RawData",
+    "Schema", "Source", "evenly_spaced", "open_source", "read",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from aleator.inputs.layout import ArrayLayout
-from aleator.inputs.reading import RawData, describe_non_finite, read
+from aleator.inputs.reading import RawData, read
 from aleator.inputs.sources import ArraySource, Schema, Source
 
 PREPROCESSING = ("auto", None)
@@ -114,7 +114,7 @@ class InputAdapter:
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, torch Dataset or Source
+        X : array-like, tensor, data frame, path, torch Dataset or Source
             Samples of the shape of the training data.
 
         Returns
@@ -128,7 +128,7 @@ class InputAdapter:
 
         Parameters
         ----------
-        X : array-like, tensor, data frame, path of a .npy file, torch Dataset or Source
+        X : array-like, tensor, data frame, path, torch Dataset or Source
             Samples of the shape of the training data.
 
         Returns
@@ -164,19 +164,19 @@ class InputAdapter:
         }
 
     def check_chunk(
-        self, values: np.ndarray, converted: np.ndarray, first_row: int, names: list[str] | None
+        self, values: np.ndarray, converted: np.ndarray, first_row: int, data: RawData
     ) -> None:
         """Raise ValueError at the first value that is missing, infinite or beyond float32."""
-        if (problem := self._describe_problem(values, converted, first_row, names)) is not None:
+        if (problem := self._describe_problem(values, converted, first_row, data)) is not None:
             raise ValueError(f"X contains {problem}. {_ADVICE}")
 
     def _describe_problem(
-        self, values: np.ndarray, converted: np.ndarray, first_row: int, names: list[str] | None
+        self, values: np.ndarray, converted: np.ndarray, first_row: int, data: RawData
     ) -> str | None:
         raw = values.reshape(len(values), *self.shape)
-        problem = describe_non_finite(raw, first_row, self.layout, names)
+        problem = data.describe_non_finite(raw, first_row, self.layout)
         if problem is None:
-            problem = describe_non_finite(converted, first_row, self.layout, names)
+            problem = data.describe_non_finite(converted, first_row, self.layout)
             if problem is not None:
                 place = problem.partition(" in ")[2]
                 raise ValueError(
@@ -193,14 +193,14 @@ class InputAdapter:
         problem, rows_with_gaps, start = None, 0, 0
         for chunk in data.source.chunks():
             values = chunk.reshape(len(chunk), *self.shape)
-            found = describe_non_finite(values, start, self.layout, data.feature_names)
+            found = data.describe_non_finite(values, start, self.layout)
             if found is not None:
                 problem = problem or found
                 rows_with_gaps += int((~np.isfinite(values)).reshape(len(values), -1).any(1).sum())
             elif problem is None and scaler is not None:
                 scaler.partial_fit(np.moveaxis(values, 1, -1).reshape(-1, self.shape[0]))
             elif problem is None and may_overflow:
-                self._describe_problem(chunk, self.convert(chunk), start, data.feature_names)
+                self._describe_problem(chunk, self.convert(chunk), start, data)
             start += len(chunk)
         if problem is not None:
             raise ValueError(
@@ -239,8 +239,14 @@ class AdaptedSource(Source):
     def __init__(self, data: RawData, adapter: InputAdapter) -> None:
         self._data = data
         self._adapter = adapter
+        self.feature_names = data.feature_names
         self.schema = Schema(adapter.shape, np.dtype(np.float32))
         self.in_memory = data.source.in_memory
+
+    @property
+    def raw(self) -> Source:
+        """The samples as they were given."""
+        return self._data.source
 
     def __len__(self) -> int:
         return len(self._data.source)
@@ -249,14 +255,20 @@ class AdaptedSource(Source):
         """Return the converted samples at `index`, in that order."""
         return self._adapter.convert(self._data.source.gather(index))
 
-    def chunks(self, rows: int | None = None) -> Iterator[np.ndarray]:
-        """Yield all samples in order, converted and checked."""
-        start = 0
-        for chunk in self._data.source.chunks(rows):
+    def chunks(
+        self, rows: int | None = None, start: int = 0, stop: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """Yield samples in order, converted and checked."""
+        for chunk in self._data.source.chunks(rows, start, stop):
             converted = self._adapter.convert(chunk)
-            self._adapter.check_chunk(chunk, converted, start, self._data.feature_names)
+            self._adapter.check_chunk(chunk, converted, start, self._data)
             yield converted
             start += len(chunk)
+
+    def in_order(self, order: np.ndarray) -> AdaptedSource:
+        """Return a source for reading the samples at `order` once, in this order."""
+        source = self._data.source.in_order(order)
+        return AdaptedSource(RawData(source, self._data.feature_names), self._adapter)
 
     def as_array(self) -> np.ndarray | None:
         """Return the array behind the source if its values need no conversion, else None."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import torch
 from sklearn.utils import check_array
 
 from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.opening import open_source
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 
 
@@ -40,14 +40,21 @@ class RawData:
         """Shape of the whole array of samples."""
         return (len(self.source), *self.source.schema.shape)
 
+    def describe_non_finite(
+        self, values: np.ndarray, first_row: int, layout: ArrayLayout
+    ) -> str | None:
+        """Say where the first NaN or infinity in a chunk is; None if there is none."""
+        names, describe_row = self.feature_names, self.source.describe_row
+        return describe_non_finite(values, first_row, layout, names, describe_row)
+
 
 def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator") -> RawData:
     """Read X as a source; arrays, tensors and memory maps are not copied.
 
     Parameters
     ----------
-    X : array-like, tensor, data frame, path of a .npy file, torch Dataset or Source
-        The samples.
+    X : array-like, tensor, data frame, path, torch Dataset or Source
+        The samples. A path is that of a file or folder, also as a URL.
     min_samples : int, default=1
         Smallest number of samples that is accepted.
     estimator_name : str, default="the estimator"
@@ -57,8 +64,9 @@ def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator")
     -------
     RawData
     """
+    X = open_source(X)
     if isinstance(X, Source):
-        source, names = X, None
+        source, names = X, X.feature_names
     elif isinstance(X, torch.utils.data.Dataset):
         source, names = DatasetSource(X), None
     else:
@@ -74,7 +82,11 @@ def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator")
 
 
 def describe_non_finite(
-    values: np.ndarray, first_row: int, layout: ArrayLayout, names: list[str] | None
+    values: np.ndarray,
+    first_row: int,
+    layout: ArrayLayout,
+    names: list[str] | None,
+    describe_row: Callable[[int], str] = "row {}".format,
 ) -> str | None:
     """Say where the first NaN or infinity in a chunk is; None if there is none.
 
@@ -98,13 +110,11 @@ def describe_non_finite(
     label = repr(names[unit]) if names is not None and len(layout.axes) == 1 else str(unit)
     where = "".join(f", {axis} {i}" for axis, i in zip(layout.axes[1:], rest, strict=True))
     kind = "NaN (a missing value)" if np.isnan(value) else "an infinity (inf)"
-    return f"{kind} in row {first_row + row}, {layout.unit} {label}{where}"
+    return f"{kind} in {describe_row(first_row + row)}, {layout.unit} {label}{where}"
 
 
 def _to_array(X: Any, min_samples: int, estimator_name: str) -> np.ndarray:
-    if isinstance(X, (str, os.PathLike)):
-        X = _open_npy(Path(X))
-    elif isinstance(X, torch.Tensor):
+    if isinstance(X, torch.Tensor):
         X = tensor_to_array(X)
     return check_array(
         X,
@@ -116,12 +126,6 @@ def _to_array(X: Any, min_samples: int, estimator_name: str) -> np.ndarray:
         estimator=estimator_name,
         input_name="X",
     )
-
-
-def _open_npy(path: Path) -> np.ndarray:
-    if path.suffix != ".npy":
-        raise ValueError(f"X is the path {str(path)!r}, but only .npy files can be read")
-    return np.load(path, mmap_mode="r")
 
 
 def _column_names(X: Any) -> list[str] | None:

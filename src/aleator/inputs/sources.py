@@ -47,10 +47,13 @@ class Source(ABC):
         Shape and data type of a sample.
     in_memory : bool
         Whether all samples are held in memory already.
+    feature_names : list of str or None
+        Names of the columns of a table that has them.
     """
 
     schema: Schema
     in_memory: bool
+    feature_names: list[str] | None = None
 
     @abstractmethod
     def __len__(self) -> int:
@@ -70,21 +73,52 @@ class Source(ABC):
         ndarray of shape (m, *schema.shape)
         """
 
-    def chunks(self, rows: int | None = None) -> Iterator[np.ndarray]:
-        """Yield all samples in order.
+    def chunks(
+        self, rows: int | None = None, start: int = 0, stop: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """Yield samples in order.
 
         Parameters
         ----------
         rows : int, default=None
             Samples per chunk. None chooses chunks of about four million values.
+        start : int, default=0
+            Position of the first sample.
+        stop : int, default=None
+            Position after the last sample; None is the end.
 
         Yields
         ------
         ndarray of shape (at most rows, *schema.shape)
         """
-        rows = rows or max(1, _CHUNK_VALUES // max(1, self.schema.size))
-        for start in range(0, len(self), rows):
-            yield self._slice(start, min(start + rows, len(self)))
+        rows = rows or self.rows_per_chunk
+        stop = len(self) if stop is None else stop
+        for first in range(start, stop, rows):
+            yield self._slice(first, min(first + rows, stop))
+
+    @property
+    def rows_per_chunk(self) -> int:
+        """Samples per chunk if nothing else is asked for."""
+        return max(1, _CHUNK_VALUES // max(1, self.schema.size))
+
+    def in_order(self, order: np.ndarray) -> Source:
+        """Return a source for reading the samples at `order` once, in this order.
+
+        Parameters
+        ----------
+        order : ndarray of shape (m,)
+            Positions of samples.
+
+        Returns
+        -------
+        Source
+            Its `gather` is to be called with consecutive parts of `order`.
+        """
+        return self
+
+    def describe_row(self, row: int) -> str:
+        """Return how messages name a sample, for example with the file that it is in."""
+        return f"row {row}"
 
     def _slice(self, start: int, stop: int) -> np.ndarray:
         return self.gather(np.arange(start, stop))

@@ -85,10 +85,17 @@ class StagedColumn:
         self._buffers: dict[int, list[Tensor]] = {}
         self._events: dict[int, list[torch.cuda.Event | None]] = {}
 
-    def stage(self, index: Tensor) -> None:
-        """Bring the samples at `index`, which is on the host, to the device."""
+    def in_order(self, order: Tensor) -> HostRows:
+        """Return the samples for reading those at `order` once, in this order."""
+        return self._rows.in_order(order)
+
+    def stage(self, index: Tensor, rows: HostRows | None = None) -> None:
+        """Bring the samples at `index`, which is on the host, to the device.
+
+        `rows` are those that `in_order` returned for a pass over the data.
+        """
         size = len(index)
-        batch = self._rows.gather(index)
+        batch = (self._rows if rows is None else rows).gather(index)
         if not self._pinned:
             self._batches[size] = batch
             return

@@ -41,6 +41,10 @@ class HostRows(ABC):
     def chunks(self, rows: int) -> Iterator[Tensor]:
         """Yield all samples in order, `rows` at a time."""
 
+    def in_order(self, order: Tensor) -> HostRows:
+        """Return the samples for reading those at `order` once, in this order."""
+        return self
+
     def whole(self) -> Tensor | None:
         """Return all samples if they are a tensor already, else None."""
         return None
@@ -107,6 +111,10 @@ class SourceRows(HostRows):
         """Yield all samples in order, `rows` at a time."""
         for chunk in self._source.chunks(rows):
             yield torch.from_numpy(chunk)
+
+    def in_order(self, order: Tensor) -> SourceRows:
+        """Return the samples for reading those at `order` once, in this order."""
+        return SourceRows(self._source.in_order(order.numpy()))
 
 
 def rows_of(source: Source) -> HostRows:

@@ -62,6 +62,10 @@ class PhaseState:
         self.step.loss_sum.zero_()
         self.step.finite_steps.zero_()
 
+    def prepare_reading(self, n_rows: int) -> None:
+        """Tell the columns which samples the rest of the pass reads: the next `n_rows`."""
+        self.step.begin_pass(self._order[self._seen : self._seen + n_rows])
+
     def train_batch(
         self, sizes: Sequence[int], stepper_for: Callable[[PhaseState, Tensor], Any]
     ) -> None:

@@ -30,6 +30,7 @@ class Sampler:
 
     def __init__(self, n_samples: int, seed: int, orders: Tensor | None = None) -> None:
         self.n_samples = n_samples
+        self.seed = seed
         self.orders = orders
         self.passes = 0
         self._generator = torch.Generator().manual_seed(seed)

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 import torch
 from torch import Tensor, nn
 
-from aleator.training.columns import ColumnStore
+from aleator.training.columns import ColumnStore, StagedColumn
+from aleator.training.host_rows import HostRows
 from aleator.training.method import Phase
 from aleator.training.micro_batches import micro_batches
 from aleator.training.optimizers import Optimizer
@@ -45,14 +46,22 @@ class Step:
         self.finite_steps = torch.zeros((), dtype=torch.int64, device=device)
         self.updating = False
         self._columns = columns
-        self._staged = columns.staged(phase.columns)
+        self._staged: dict[StagedColumn, HostRows | None] = dict.fromkeys(
+            columns.staged(phase.columns)
+        )
         self._autocast = autocast
         self._micro_batch = micro_batch
 
+    def begin_pass(self, order: Tensor) -> None:
+        """Prepare for batches that are consecutive parts of `order`, which is on the host."""
+        for column in self._staged:
+            self._staged[column] = None  # frees what the last pass has read
+            self._staged[column] = column.in_order(order)
+
     def stage(self, index: Tensor) -> None:
         """Bring what is kept on the host to the device; `index` is on the host."""
-        for column in self._staged:
-            column.stage(index)
+        for column, rows in self._staged.items():
+            column.stage(index, rows)
 
     def __call__(self, index: Tensor) -> None:
         """Train on the samples at `index`, which is on the device."""

@@ -207,6 +207,7 @@ class Trainer:
         try:
             if state.steps_in_pass == 0:
                 state.begin_pass(self._sampler.next_pass(), self._round, self._began)
+                state.prepare_reading(self._rows_left(state))
             state.train_batch(self._sizes, self._stepper_for)
         except (RuntimeError, MemoryError) as error:
             if undo is not None and is_out_of_memory(error) and not state.step.updating:
@@ -298,6 +299,7 @@ class Trainer:
             with fitting_state():
                 for phase, saved in zip(self._phases, state["phases"], strict=True):
                     phase.load_state_dict(saved)
+                    phase.prepare_reading(self._rows_left(phase))
                 self._round, self._turn = state["position"]["round"], state["position"]["turn"]
                 self._sampler.load_state_dict(state["sampler"])
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
@@ -382,6 +384,11 @@ class Trainer:
 
     def _steps_per_turn(self, phase: Phase) -> int:
         return phase.repeats * (1 if self._duration.by_steps else len(self._sizes))
+
+    def _rows_left(self, state: PhaseState) -> int:
+        """Return how many samples a phase still reads in the present pass."""
+        steps = self._duration.count * self._steps_per_turn(state.phase) - state.steps
+        return sum(self._sizes[state.steps_in_pass : state.steps_in_pass + steps])
 
     def _schedule_for(self, group: ParameterGroup) -> Schedule:
         steps_per_round = 1 if self._duration.by_steps else len(self._sizes)

@@ -1,0 +1,352 @@
+"""Writing the embedding of large data into a folder of Parquet files, part by part.
+
+A part is written under a temporary name, which readers of Parquet skip, and renamed when it is on
+disk. A folder therefore holds whole parts only, whenever the process ends, and the next call writes
+those that are missing. `_manifest.json` says which model and which data they belong to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from aleator.atomic_io import json_digest, new_file, write_file
+from aleator.inputs import PiecewiseSource, Source, evenly_spaced
+from aleator.inputs.adapter import AdaptedSource
+from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.table_files import TableFiles, open_table
+from aleator.training.columns import rows_per_piece
+from aleator.training.embedding import embed_chunks
+
+MANIFEST = "_manifest.json"
+_FORMAT = 1
+# Bytes of embedding in a part, which a restart may have to repeat, and in a row group of it.
+_PART_BYTES, _ROW_GROUP_BYTES = 128 << 20, 16 << 20
+_ROWS_COMPARED = 1024
+
+
+@dataclass(frozen=True)
+class PartWriter:
+    """Writes the embedding of a source.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to write.
+    source : AdaptedSource
+        The data.
+    kept : KeptColumns
+        Columns that are copied.
+    names : sequence of str
+        Names of the columns of the embedding.
+    rows_per_part : int
+        Rows of every part but the last.
+    """
+
+    folder: Path
+    source: AdaptedSource
+    kept: KeptColumns
+    names: Sequence[str]
+    rows_per_part: int
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return -(-len(self.source) // self.rows_per_part)
+
+    def path(self, part: int) -> Path:
+        """Return where a part is written."""
+        return self.folder / f"part-{part:05d}.parquet"
+
+    def rows(self, part: int) -> tuple[int, int]:
+        """Return the first row of a part, and the one after its last."""
+        start = part * self.rows_per_part
+        return start, min(start + self.rows_per_part, len(self.source))
+
+    def missing(self) -> list[int]:
+        """Return the parts that are not there, or are damaged."""
+        return [part for part in range(self.n_parts) if not self._is_whole(part)]
+
+    def write(self, part: int, chunks: Iterator[np.ndarray]) -> None:
+        """Write a part; `chunks` are its embedding in row groups."""
+        pa = import_pyarrow()
+        start, stop = self.rows(part)
+        kept = self.kept.read(start, stop)
+        schema = pa.schema([*kept.schema, *(pa.field(name, pa.float32()) for name in self.names)])
+        with (
+            new_file(self.path(part)) as file,
+            # Numbers that hardly repeat gain nothing from a dictionary.
+            pa.parquet.ParquetWriter(file, schema, use_dictionary=kept.column_names) as writer,
+        ):
+            done = 0
+            for embedding in chunks:
+                columns = kept.slice(done, len(embedding)).columns
+                values = np.ascontiguousarray(embedding.T)
+                arrays = [*columns, *(pa.array(row) for row in values)]
+                writer.write_table(pa.table(arrays, schema=schema))
+                done += len(embedding)
+
+    def _is_whole(self, part: int) -> bool:
+        start, stop = self.rows(part)
+        path = self.path(part)
+        if not path.exists():
+            return False
+        try:
+            return import_pyarrow().parquet.read_metadata(path).num_rows == stop - start
+        except (OSError, ValueError):
+            return False
+
+
+class KeptColumns:
+    """Columns of a table that are copied beside the embedding.
+
+    Parameters
+    ----------
+    table : TableFiles, pyarrow.Table or None
+        The table; None if there are no columns.
+    names : sequence of str
+        The columns.
+    """
+
+    def __init__(self, table: Any, names: Sequence[str]) -> None:
+        self._table = table
+        self.names = list(names)
+        if not names:
+            return
+        known = table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names
+        for name in names:
+            if known.count(name) != 1 or self.names.count(name) != 1:
+                raise ValueError(
+                    f"keep={self.names}, but there is no column {name!r}, or more than one"
+                )
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the rows from `start` to `stop` as a pyarrow Table."""
+        if not self.names:
+            return import_pyarrow().table({})
+        if isinstance(self._table, TableFiles):
+            return self._table.read_columns(self.names, start, stop)
+        return self._table.select(self.names).slice(start, stop - start)
+
+
+def separate_kept(
+    X: Any, names: Sequence[str] | None, keep: Sequence[str]
+) -> tuple[Any, KeptColumns]:
+    """Separate the features of a table from the columns that are copied.
+
+    Parameters
+    ----------
+    X : object
+        What the user passed.
+    names : sequence of str or None
+        Names of the features in training; None if they had none.
+    keep : sequence of str
+        Columns that are copied.
+
+    Returns
+    -------
+    features : object
+        X, or the part of it that has the features.
+    kept : KeptColumns
+        The columns that are copied.
+    """
+    if isinstance(keep, str):
+        raise ValueError(f"keep must be a list of names, got {keep!r}")
+    if not keep:
+        return X, KeptColumns(None, ())
+    pa = import_pyarrow()
+    if isinstance(X, (str, os.PathLike, pa.dataset.FileSystemDataset)):
+        X = open_table(X, columns=names, exclude=None if names is not None else keep)
+    if isinstance(X, TableFiles):
+        return X, KeptColumns(X, keep)
+    table = _table_of(X)
+    kept = KeptColumns(table, keep)
+    features = [name for name in table.column_names if name not in keep]
+    return table.select(features if names is None else names), kept
+
+
+def _table_of(X: Any) -> Any:
+    """Return a data frame or an object of pyarrow as a pyarrow Table."""
+    pa = import_pyarrow()
+    if isinstance(X, pa.Table):
+        return X
+    if isinstance(X, pa.RecordBatch):
+        return pa.Table.from_batches([X])
+    if isinstance(X, pa.dataset.Dataset):
+        return X.to_table()
+    if hasattr(X, "iloc"):
+        return pa.Table.from_pandas(X, preserve_index=False)
+    if hasattr(X, "to_arrow"):
+        return X.to_arrow()
+    raise ValueError(
+        f"keep needs columns with names, but X is {type(X).__name__}: pass a data frame, or a "
+        "Parquet, Arrow or CSV file"
+    )
+
+
+def write_parts(
+    estimator: Any,
+    source: AdaptedSource,
+    folder: Path,
+    kept: KeptColumns,
+    rows_per_part: int | None,
+    device: torch.device,
+    precision: str,
+) -> None:
+    """Write the parts that a folder lacks.
+
+    Parameters
+    ----------
+    estimator : RepresentationLearner
+        A fitted estimator.
+    source : AdaptedSource
+        The data.
+    folder : Path
+        Where to write.
+    kept : KeptColumns
+        Columns that are copied.
+    rows_per_part : int or None
+        Rows of a part; None is about 128 MiB of embedding.
+    device : torch.device
+        Where to compute.
+    precision : str
+        Precision of the training.
+    """
+    names = [str(name) for name in estimator.get_feature_names_out()]
+    if both := sorted(set(names) & set(kept.names)):
+        raise ValueError(f"keep contains {both[0]!r}, which is also a column of the embedding")
+    piece = rows_per_piece(source.schema.size, device)
+    if rows_per_part is None:
+        rows_per_part = max(1, _PART_BYTES // (4 * len(names) * piece)) * piece
+    writer = PartWriter(folder, source, kept, names, rows_per_part)
+    _check_manifest(
+        folder,
+        {
+            "format": _FORMAT,
+            "model": _digest_of_model(estimator),
+            "source": _digest_of_source(source),
+            "rows": len(source),
+            "rows_per_part": rows_per_part,
+            "keep": kept.names,
+            "columns": names,
+        },
+    )
+    missing = writer.missing()
+    for first, last in _runs(missing):
+        start, stop = writer.rows(first)[0], writer.rows(last)[1]
+        embedded = embed_chunks(
+            estimator.encoder_, source, device, precision, rows=piece, start=start, stop=stop
+        )
+        group = max(1, _ROW_GROUP_BYTES // (4 * len(names)))
+        rows = _Regrouped(embedded)
+        for part in range(first, last + 1):
+            begin, end = writer.rows(part)
+            writer.write(part, rows.take(end - begin, group))
+
+
+class _Regrouped:
+    """Rows that come in chunks of one size and are taken in others."""
+
+    def __init__(self, chunks: Iterator[np.ndarray]) -> None:
+        self._chunks = chunks
+        self._begun: np.ndarray | None = None
+
+    def take(self, total: int, at_once: int) -> Iterator[np.ndarray]:
+        """Yield the next `total` rows, `at_once` at a time."""
+        while total:
+            size = min(total, at_once)
+            yield self._next(size)
+            total -= size
+
+    def _next(self, size: int) -> np.ndarray:
+        found: list[np.ndarray] = []
+        missing = size
+        while missing:
+            chunk = next(self._chunks) if self._begun is None else self._begun
+            found.append(chunk[:missing])
+            self._begun = chunk[missing:] if len(chunk) > missing else None
+            missing -= len(found[-1])
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _runs(parts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of parts that follow each other."""
+    begun: list[int] = []
+    for part in parts:
+        if begun and part != begun[-1] + 1:
+            yield begun[0], begun[-1]
+            begun = []
+        begun.append(part)
+    if begun:
+        yield begun[0], begun[-1]
+
+
+_WHAT_DIFFERS = {
+    "format": "by another version of Aleator",
+    "model": "with another model",
+    "source": "from other data",
+    "rows": "from other data",
+    "columns": "with another model",
+    "keep": "with other columns in keep",
+    "rows_per_part": "with another rows_per_part",
+}
+
+
+def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest, or check that the folder has the same; remove what a crash left."""
+    path = folder / MANIFEST
+    if not path.exists():
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ValueError(
+                f"{folder} is not empty, and was not written by transform_to: choose another folder"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(path, json.dumps(manifest, indent=1).encode())
+        return
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:
+        found = {}
+    for key, words in _WHAT_DIFFERS.items():
+        if found.get(key) != manifest[key]:
+            raise ValueError(
+                f"{folder} holds an embedding that was written {words}: choose another folder, or "
+                "delete this one"
+            )
+    for left in folder.glob(".part-*.part"):
+        left.unlink()
+
+
+def _digest_of_model(estimator: Any) -> str:
+    digest = hashlib.sha256(type(estimator).__name__.encode())
+    digest.update(json_digest(estimator.adapter_.to_dict()).encode())
+    for name, array in sorted(estimator.adapter_.scale.items()):
+        digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    for name, value in sorted(estimator.encoder_.state_dict().items()):
+        digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+        digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _digest_of_source(source: AdaptedSource) -> str:
+    raw: Source = source.raw
+    if isinstance(raw, PiecewiseSource):
+        return raw.fingerprint()
+    rows = raw.gather(evenly_spaced(len(raw), _ROWS_COMPARED))
+    about = [len(raw), list(raw.schema.shape), str(raw.schema.dtype)]
+    return hashlib.sha256(json_digest(about).encode() + rows.tobytes()).hexdigest()
+
+
+def check_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return a folder on the disk; a URL is refused."""
+    if "://" in os.fspath(folder):
+        raise ValueError(f"{os.fspath(folder)!r} is a URL: transform_to writes to a local folder")
+    return Path(folder)

@@ -1,0 +1,227 @@
+"""Row groups of Parquet files and record batches of Arrow files, as pieces that can be read.
+
+Text files and Parquet files whose row groups do not fit into the buffer are copied, once, into a
+temporary Arrow file of small batches. It is in the folder for temporary files (environment variable
+TMPDIR) and vanishes with the source.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aleator.exceptions import DamagedFileError
+from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.files import CSV, Files, naming
+
+_BATCH_ROWS = 1 << 15
+_READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows of a file.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file.
+    first_row : int
+        Position of the first row in the file.
+    rows : int
+        Number of rows.
+    read : callable
+        Function of a list of column names that yields record batches with these columns.
+    """
+
+    file: str
+    first_row: int
+    rows: int
+    read: Callable[[list[str]], Iterator[Any]]
+
+
+def pieces_of_dataset(
+    dataset: Any, names: Callable[[str], str], rows_per_piece: int
+) -> list[Piece]:
+    """Return the pieces of a pyarrow dataset, in order.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        The dataset.
+    names : callable
+        How messages name a file.
+    rows_per_piece : int
+        Row groups that are smaller are read together, and batches that are larger in parts.
+
+    Returns
+    -------
+    list of Piece
+    """
+    pieces: list[Piece] = []
+    for fragment in dataset.get_fragments():
+        file = names(getattr(fragment, "path", "the dataset"))
+        with naming(file):
+            if hasattr(fragment, "row_groups"):
+                pieces += _row_groups(fragment, dataset.schema, file, rows_per_piece)
+            elif fragment.format.default_extname in ("ipc", "feather", "arrow"):
+                source = fragment.filesystem.open_input_file(fragment.path)
+                pieces += _ArrowFile(source).pieces(file, rows_per_piece)
+            else:
+                pieces += copy_to_arrow(
+                    fragment.to_batches(), fragment.physical_schema, file, rows_per_piece
+                )
+    return pieces
+
+
+def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[list[Piece], Any]:
+    """Copy text files to Arrow files, and return their pieces and the schema of the first."""
+    pieces: list[Piece] = []
+    schema = None
+    for path in files.paths:
+        file = files.name(path)
+        with naming(file):
+            found, batches = _read_csv(files, path, None)
+            schema = schema or found
+            if missing := [name for name in schema.names if name not in found.names]:
+                raise ValueError(
+                    f"it has no column {missing[0]!r}, which {files.name(files.paths[0])} has"
+                )
+            rows = rows_per_piece(found)
+            try:
+                pieces += copy_to_arrow(batches, found, file, rows)
+            except import_pyarrow().ArrowInvalid:
+                # The types are those of the first block; numbers with decimals may come later.
+                found, batches = _read_csv(files, path, found)
+                schema = found if path == files.paths[0] else schema
+                pieces += copy_to_arrow(batches, found, file, rows)
+    return pieces, schema
+
+
+def copy_to_arrow(
+    batches: Iterable[Any], schema: Any, file: str, rows_per_piece: int
+) -> list[Piece]:
+    """Copy record batches into a temporary Arrow file, and return its pieces."""
+    pa = import_pyarrow()
+    handle, path = tempfile.mkstemp(prefix="aleator-", suffix=".arrow")
+    os.close(handle)
+    try:
+        with pa.ipc.new_file(path, schema) as writer:
+            for batch in batches:
+                for start in range(0, batch.num_rows, rows_per_piece):
+                    writer.write_batch(batch.slice(start, rows_per_piece))
+        copy = _ArrowFile(pa.OSFile(path))
+    except OSError as error:
+        os.unlink(path)
+        raise DamagedFileError(
+            f"{file} cannot be copied to {path}, which is needed to read it in any order: {error}; "
+            "the environment variable TMPDIR chooses another folder"
+        ) from error
+    except BaseException:
+        os.unlink(path)
+        raise
+    if os.name == "posix":
+        os.unlink(path)  # its content stays as long as it is open, and never longer
+    else:
+        weakref.finalize(copy, os.unlink, path)
+    return copy.pieces(file, rows_per_piece)
+
+
+def _row_groups(fragment: Any, schema: Any, file: str, rows_per_piece: int) -> list[Piece]:
+    fragment.ensure_complete_metadata()
+    pieces: list[Piece] = []
+    together: list[int] = []
+    first_row = rows = 0
+    for group in fragment.row_groups:
+        if together and rows + group.num_rows > rows_per_piece:
+            pieces.append(_row_group_piece(fragment, schema, file, together, first_row, rows))
+            first_row, rows, together = first_row + rows, 0, []
+        together.append(group.id)
+        rows += group.num_rows
+    if rows:
+        pieces.append(_row_group_piece(fragment, schema, file, together, first_row, rows))
+    return pieces
+
+
+def _row_group_piece(
+    fragment: Any, schema: Any, file: str, groups: Sequence[int], first_row: int, rows: int
+) -> Piece:
+    pa = import_pyarrow()
+    in_file = set(fragment.physical_schema.names)
+    # Requests to another machine are worth being few and large; a disk is read as it is decoded.
+    local = isinstance(fragment.filesystem, pa.fs.LocalFileSystem)
+    reading = {"buffer_size": _READ_BYTES} if local else {"pre_buffer": True}
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        # In this thread only, since the other cores train.
+        if not in_file.issuperset(columns):  # a column that is in the names of folders
+            part = fragment.subset(row_group_ids=list(groups))
+            yield from part.to_batches(schema=schema, columns=columns, use_threads=False)
+            return
+        # A scan of the fragment would decode a row group as a whole before it is copied.
+        opened = pa.parquet.ParquetFile(fragment.open(), metadata=fragment.metadata, **reading)
+        with opened:
+            for batch in opened.iter_batches(
+                _BATCH_ROWS, row_groups=list(groups), columns=columns, use_threads=False
+            ):
+                yield batch.select(columns)
+
+    return Piece(file, first_row, rows, read)
+
+
+class _ArrowFile:
+    """An Arrow file that is open for reading batches, by one thread at a time."""
+
+    def __init__(self, source: Any) -> None:
+        self._reader = import_pyarrow().ipc.open_file(source)
+        self._lock = threading.Lock()
+
+    def pieces(self, file: str, rows_per_piece: int) -> list[Piece]:
+        """Return its pieces: batches that are not larger than a piece, or parts of them."""
+        pieces: list[Piece] = []
+        first_row = 0
+        for number in range(self._reader.num_record_batches):
+            length = self._batch(number).num_rows
+            for start in range(0, length, rows_per_piece):
+                rows = min(rows_per_piece, length - start)
+                pieces.append(
+                    Piece(file, first_row + start, rows, self._read_of(number, start, rows))
+                )
+            first_row += length
+        return pieces
+
+    def _read_of(self, number: int, start: int, rows: int) -> Callable[[list[str]], Iterator[Any]]:
+        def read(columns: list[str]) -> Iterator[Any]:
+            yield self._batch(number).select(columns).slice(start, rows)
+
+        return read
+
+    def _batch(self, number: int) -> Any:
+        with self._lock:
+            return self._reader.get_batch(number)
+
+
+def _read_csv(files: Files, path: str, earlier: Any) -> tuple[Any, Iterator[Any]]:
+    """Return the schema and the batches of a text file; `earlier` is a schema that did not fit."""
+    pa = import_pyarrow()
+    assert files.format == CSV
+    convert = pa.csv.ConvertOptions()
+    if earlier is not None:
+        widened = {
+            field.name: pa.float64()
+            for field in earlier
+            if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
+        }
+        convert = pa.csv.ConvertOptions(column_types=widened)
+    parse = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ",")
+    compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(os.path.splitext(path)[1])
+    source = files.open(path)
+    if compression is not None:
+        source = pa.CompressedInputStream(pa.PythonFile(source), compression)
+    reader = pa.csv.open_csv(source, parse_options=parse, convert_options=convert)
+    return reader.schema, iter(reader)

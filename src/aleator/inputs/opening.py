@@ -1,0 +1,65 @@
+"""What is a path, a URL or an object of pyarrow becomes a source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.files import NPY, find_files
+from aleator.inputs.npy_files import NpyFilesSource, is_plain
+from aleator.inputs.pieces import BUFFER_SIZE
+from aleator.inputs.table_files import TableFiles, open_table, source_of_table
+
+
+def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
+    """Open paths, URLs and tables of pyarrow as a source; return anything else as it is.
+
+    A .npy file that is not larger than the buffer of `open_table` is mapped into memory; a larger
+    one and a folder of .npy files are read in pieces, like a table.
+
+    Parameters
+    ----------
+    X : object
+        What a user passed as X.
+    columns : sequence of str, default=None
+        Names of the features in files and in tables of pyarrow; None is all that have been chosen.
+
+    Returns
+    -------
+    Source, memory map or object
+
+    Examples
+    --------
+    >>> open_source([[1, 2]])
+    [[1, 2]]
+    """
+    if isinstance(X, (str, os.PathLike)):
+        return _open_path(X, columns)
+    if isinstance(X, TableFiles):
+        return X if columns is None else X.select(columns)
+    if not type(X).__module__.startswith("pyarrow"):
+        return X
+    pyarrow = import_pyarrow()
+    if isinstance(X, pyarrow.RecordBatch):
+        X = pyarrow.Table.from_batches([X])
+    elif isinstance(X, pyarrow.dataset.InMemoryDataset):
+        X = X.to_table()
+    if isinstance(X, pyarrow.Table):
+        return source_of_table(X, columns)
+    return open_table(X, columns=columns) if isinstance(X, pyarrow.dataset.Dataset) else X
+
+
+def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> Any:
+    files = find_files(path)
+    if files.format != NPY:
+        return open_table(path, columns=columns)
+    if files.filesystem is None and len(files.paths) == 1:
+        only = Path(files.paths[0])
+        if only.stat().st_size <= BUFFER_SIZE or not is_plain(str(only)):
+            return np.load(only, mmap_mode="r")
+    return NpyFilesSource(files, BUFFER_SIZE)

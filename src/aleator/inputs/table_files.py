@@ -1,0 +1,316 @@
+"""Tables in files: Parquet, Arrow and CSV, read through pyarrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from aleator.atomic_io import json_digest
+from aleator.inputs.arrow_pieces import Piece, copy_to_arrow, pieces_of_csv, pieces_of_dataset
+from aleator.inputs.arrow_values import (
+    common_type,
+    fill_rows,
+    import_pyarrow,
+    number_type,
+    rows_of_table,
+)
+from aleator.inputs.files import ARROW, CSV, NPY, PARQUET, Files, find_files, naming, version_of
+from aleator.inputs.pieces import BUFFER_SIZE, PiecewiseSource
+from aleator.inputs.sources import ArraySource, Schema
+from aleator.validation import check_int
+
+# Pieces of about this size are quick to read, and not too many. The buffer holds several.
+_PIECE_BYTES, _LEAST_PIECES = 4 << 20, 8
+_FORMATS = {PARQUET: "parquet", ARROW: "ipc"}
+
+
+class TableFiles(PiecewiseSource):
+    """Columns of a table in files, read when they are needed.
+
+    Made by `open_table`; see there. It can be passed to estimators as X.
+
+    Parameters
+    ----------
+    pieces : list of Piece
+        Row groups or record batches.
+    schema : pyarrow.Schema
+        All columns.
+    columns : sequence of str
+        Those that are features.
+    buffer_size : int
+        Bytes of the buffer in which rows are mixed.
+    versions : list
+        Names, sizes and times of change of the files, as JSON values.
+
+    Attributes
+    ----------
+    feature_names : list of str
+        Names of the features.
+    arrow_schema : pyarrow.Schema
+        All columns of the table.
+    """
+
+    feature_names: list[str]
+
+    def __init__(
+        self,
+        pieces: list[Piece],
+        schema: Any,
+        columns: Sequence[str],
+        buffer_size: int,
+        versions: list[Any],
+    ) -> None:
+        self.arrow_schema = schema
+        self.feature_names = list(columns)
+        self._pieces = pieces
+        self._versions = versions
+        kinds = [schema.field(name).type for name in columns]
+        sample = Schema((len(kinds),), common_type(kinds))
+        super().__init__(sample, [piece.rows for piece in pieces], buffer_size)
+
+    def select(self, columns: Sequence[str]) -> Self:
+        """Return the same table with other features.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns.
+
+        Returns
+        -------
+        TableFiles
+        """
+        chosen = _choose(self.arrow_schema, columns, None)
+        return type(self)(self._pieces, self.arrow_schema, chosen, self.buffer_size, self._versions)
+
+    def read_piece(self, piece: int) -> np.ndarray:
+        """Read a row group or a record batch as numbers."""
+        part = self._pieces[piece]
+        rows = np.empty((part.rows, *self.schema.shape), self.schema.dtype)
+        start = 0
+        with naming(part.file):
+            for batch in part.read(self.feature_names):
+                fill_rows(rows[start : start + batch.num_rows], batch)
+                start += batch.num_rows
+            if start != part.rows:
+                raise ValueError(f"it has {start} rows where there were {part.rows}")
+        return rows
+
+    def read_columns(self, columns: Sequence[str], start: int, stop: int) -> Any:
+        """Read columns of any type as they are.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns.
+        start, stop : int
+            First row, and the one after the last.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        pa = import_pyarrow()
+        found = []
+        wanted = pa.schema([self.arrow_schema.field(name) for name in columns])
+        first, last = np.searchsorted(self.starts, [start, stop - 1], side="right") - 1
+        for number in range(first, last + 1):
+            piece, begin = self._pieces[number], int(self.starts[number])
+            with naming(piece.file):
+                table = pa.Table.from_batches(piece.read(list(columns))).cast(wanted)
+            low = max(0, start - begin)
+            found.append(table.slice(low, min(stop - begin, piece.rows) - low))
+        return pa.concat_tables(found)
+
+    def describe_row(self, row: int) -> str:
+        """Name a row by its file."""
+        number = int(np.searchsorted(self.starts, row, side="right")) - 1
+        piece = self._pieces[number]
+        return f"row {row - int(self.starts[number]) + piece.first_row} of {piece.file}"
+
+    def fingerprint(self) -> str:
+        """Return a digest of the files and the features."""
+        return json_digest([self._versions, self.feature_names])
+
+
+def open_table(
+    path: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    buffer_size: int = BUFFER_SIZE,
+) -> TableFiles:
+    r"""Open a table in files, which may be larger than memory, to fit or transform it.
+
+    Nothing is read yet but the description of the files. Estimators read row groups in random
+    order, mix the rows of those that are in the buffer, and read the next one in the background.
+    A table that fits into the buffer is read once, and its order is the same as in memory.
+
+    Numbers, truth values, dates and times can be read. Dates and timestamps become days since
+    1970-01-01, times of day the part of the day. Text must be left out, by `columns` or `exclude`.
+
+    Parameters
+    ----------
+    path : str, path-like or pyarrow.dataset.Dataset
+        A Parquet, Arrow or CSV file, a folder of such files, or a URL of one that fsspec knows,
+        such as ``s3://bucket/folder``. The files of a folder are sorted by path, numbers in it by
+        their value. CSV files, and Parquet files whose row groups are larger than the buffer, are
+        copied to a temporary Arrow file first.
+    columns : sequence of str, default=None
+        Columns that are features, in this order; None is all.
+    exclude : sequence of str, default=None
+        Columns that are not features, if `columns` is not given.
+    buffer_size : int, default=268435456
+        Bytes of the row groups that are mixed. More mixes the rows better; about as much again may
+        be needed while a row group is read.
+
+    Returns
+    -------
+    TableFiles
+        It can be passed to `fit`, `transform` and `transform_to` of every estimator.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import aleator
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("name,age,joined\nAda,36,2024-02-01\nBo,41,2024-02-02\n")
+    ...     table = aleator.open_table(path, exclude=["name"])
+    ...     table.feature_names, table.gather(np.array([1])).tolist()
+    (['age', 'joined'], [[41.0, 19755.0]])
+    """
+    pa = import_pyarrow()
+    check_int("buffer_size", buffer_size, minimum=1)
+    if isinstance(path, pa.dataset.Dataset):
+        _check_not_filtered(path)
+        dataset, versions = path, _versions_of_dataset(path)
+        name: Callable[[str], str] = str
+    else:
+        files = find_files(path)
+        if files.format == NPY:
+            raise ValueError(f"{str(path)!r} has no columns: pass the path to the estimator")
+        name, versions = files.name, files.versions()
+        if files.format == CSV:
+            pieces, schema = pieces_of_csv(
+                files, lambda found: _rows_per_piece(_numeric(found), buffer_size)
+            )
+            chosen = _choose(schema, columns, exclude)
+            return TableFiles(pieces, schema, chosen, buffer_size, versions)
+        dataset = _open_dataset(files)
+    schema = dataset.schema
+    chosen = _choose(schema, columns, exclude)
+    kinds = [schema.field(column).type for column in chosen]
+    pieces = pieces_of_dataset(dataset, name, _rows_per_piece(kinds, buffer_size))
+    pieces = _divide_large(pieces, schema, _bytes_per_row(kinds), buffer_size)
+    return TableFiles(pieces, schema, chosen, buffer_size, versions)
+
+
+def source_of_table(table: Any, columns: Sequence[str] | None = None) -> ArraySource:
+    """Return the rows of a pyarrow Table as a source in memory."""
+    chosen = _choose(table.schema, columns, None)
+    source = ArraySource(rows_of_table(table.select(chosen)))
+    source.feature_names = chosen
+    return source
+
+
+def _open_dataset(files: Files) -> Any:
+    pa = import_pyarrow()
+    kind = _FORMATS[files.format]
+    with naming(files.name(files.paths[0])):
+        dataset = pa.dataset.dataset(list(files.paths), format=kind, filesystem=files.filesystem)
+    for fragment in dataset.get_fragments():
+        file = files.name(fragment.path)
+        with naming(file):
+            found = set(fragment.physical_schema.names)
+        missing = [name for name in dataset.schema.names if name not in found]
+        if missing:
+            first = files.name(files.paths[0])
+            raise ValueError(f"{file} has no {_listed(missing)}, which {first} has")
+    return dataset
+
+
+def _choose(schema: Any, columns: Sequence[str] | None, exclude: Sequence[str] | None) -> list[str]:
+    """Return the columns that are features; all must be numbers, dates or times."""
+    if isinstance(columns, str) or isinstance(exclude, str):
+        raise ValueError("columns and exclude must be lists of names, not a single name")
+    if columns is not None and exclude is not None:
+        raise ValueError("give either columns or exclude, not both")
+    unknown = [name for name in [*(columns or []), *(exclude or [])] if name not in schema.names]
+    if unknown:
+        raise ValueError(f"there is no {_listed(unknown)}; the table has {_listed(schema.names)}")
+    chosen = [name for name in schema.names if name not in (exclude or [])]
+    chosen = chosen if columns is None else list(columns)
+    for name in chosen:
+        if schema.names.count(name) > 1 or chosen.count(name) > 1:
+            raise ValueError(f"there is more than one column {name!r}")
+    wrong = [name for name in chosen if number_type(schema.field(name).type) is None]
+    if wrong:
+        kinds = ", ".join(dict.fromkeys(str(schema.field(name).type) for name in wrong))
+        raise ValueError(
+            f"{_listed(wrong)} of X hold{'s' * (len(wrong) == 1)} {kinds}; only numbers, dates and "
+            f"times can be read: leave out with aleator.open_table(path, exclude={wrong}), or name "
+            "what to read with columns=[…]"
+        )
+    return chosen
+
+
+def _numeric(schema: Any) -> list[Any]:
+    return [kind for kind in schema.types if number_type(kind) is not None]
+
+
+def _bytes_per_row(kinds: Sequence[Any]) -> int:
+    return max(1, common_type(kinds).itemsize * len(kinds))
+
+
+def _rows_per_piece(kinds: Sequence[Any], buffer_size: int) -> int:
+    return max(1, min(_PIECE_BYTES, buffer_size // _LEAST_PIECES) // _bytes_per_row(kinds))
+
+
+def _divide_large(
+    pieces: list[Piece], schema: Any, bytes_per_row: int, buffer_size: int
+) -> list[Piece]:
+    """Copy row groups that are larger than the buffer to an Arrow file of small batches."""
+    divided: list[Piece] = []
+    for piece in pieces:
+        if piece.rows * bytes_per_row <= buffer_size:
+            divided.append(piece)
+            continue
+        rows = max(1, buffer_size // _LEAST_PIECES // bytes_per_row)
+        parts = copy_to_arrow(piece.read(schema.names), schema, piece.file, rows)
+        divided += [
+            Piece(part.file, piece.first_row + part.first_row, part.rows, part.read)
+            for part in parts
+        ]
+    return divided
+
+
+def _check_not_filtered(dataset: Any) -> None:
+    try:
+        dataset.get_fragments()
+    except ValueError as error:
+        raise ValueError(
+            "X is a pyarrow dataset with a filter or projection, which cannot be read in any "
+            "order: write the rows to files with pyarrow.dataset.write_dataset, and pass these"
+        ) from error
+
+
+def _versions_of_dataset(dataset: Any) -> list[Any]:
+    found = []
+    for file in getattr(dataset, "files", []):
+        local = type(dataset.filesystem).__name__ == "LocalFileSystem"
+        if local and os.path.exists(file):
+            found.append([file, *version_of(file)])
+        else:
+            about = dataset.filesystem.get_file_info(file)
+            found.append([file, about.size, about.mtime_ns])
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
+    return f"column{'s' * (len(names) > 1)} {shown}"

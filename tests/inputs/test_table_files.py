@@ -1,0 +1,311 @@
+"""Tables in files: every format and place gives the same numbers, every mistake a clear error."""
+
+import datetime
+import decimal
+import sys
+
+import fsspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from aleator import open_table
+from aleator.exceptions import DamagedFileError
+from aleator.inputs import open_source, read, table_files
+from tests.small import small_lfr
+
+
+@pytest.fixture
+def frame(random):
+    values = random.normal(size=(500, 3)).astype(np.float32)
+    frame = pd.DataFrame(values, columns=["a", "b", "c"])
+    frame["count"] = random.integers(0, 30_000, size=500).astype(np.int16)
+    return frame
+
+
+def write(frame, path, **options):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, **{"row_group_size": 60, **options})
+    elif path.suffix == ".arrow":
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=70)
+    elif path.suffix == ".feather":
+        pyarrow.feather.write_feather(table, path, compression="lz4", chunksize=70)
+    elif path.suffix == ".gz":
+        with pa.CompressedOutputStream(str(path), "gzip") as file:
+            pyarrow.csv.write_csv(table, file)
+    else:
+        pyarrow.csv.write_csv(table, path)
+
+
+def values_of(source):
+    return np.concatenate(list(source.chunks(37)))
+
+
+NAMES = ["x.parquet", "x.arrow", "x.feather", "x.csv", "x.csv.gz"]
+
+
+@pytest.mark.parametrize("buffer_size", [2000, 10**6])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_gives_the_rows_of_the_table(name, buffer_size, frame, tmp_path):
+    write(frame, tmp_path / name)
+    source = open_table(tmp_path / name, buffer_size=buffer_size)
+    expected = frame.to_numpy()
+    assert source.feature_names == list(frame.columns)
+    assert source.schema.dtype == (np.float64 if "csv" in name else np.float32)
+    np.testing.assert_allclose(values_of(source), expected, rtol=1e-6)
+    index = np.array([499, 3, 60, 3])
+    np.testing.assert_allclose(source.gather(index), expected[index], rtol=1e-6)
+    chosen = open_table(tmp_path / name, columns=["count", "a"], buffer_size=buffer_size)
+    np.testing.assert_allclose(values_of(chosen), frame[["count", "a"]], rtol=1e-6)
+    assert source.window > 1
+    assert source.fits_buffer == (buffer_size == 10**6)
+
+
+def test_parts_of_a_folder_are_in_the_order_of_their_numbers(frame, tmp_path):
+    for number in (10, 2, 1):
+        (tmp_path / f"d{number % 2}").mkdir(exist_ok=True)
+        part = frame.iloc[number : number + 5]
+        write(part, tmp_path / f"d{number % 2}" / f"part-{number}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".part-3.parquet").touch()
+    (tmp_path / "notes.txt").touch()
+    source = open_source(tmp_path)
+    expected = np.concatenate([frame.iloc[n : n + 5].to_numpy() for n in (2, 10, 1)])
+    np.testing.assert_array_equal(values_of(source), expected)
+
+
+def test_urls_are_opened_with_fsspec(frame, tmp_path):
+    write(frame, tmp_path / "x.parquet")
+    expected = frame.to_numpy()
+    np.testing.assert_array_equal(values_of(open_source(f"file://{tmp_path}/x.parquet")), expected)
+    remote = fsspec.filesystem("memory")
+    try:
+        for part, name in enumerate(["/t/p0.parquet", "/t/p1.parquet"]):
+            write(frame.iloc[250 * part : 250 * part + 250], tmp_path / "part.parquet")
+            remote.pipe(name, (tmp_path / "part.parquet").read_bytes())
+        source = open_table("memory://t", buffer_size=2000)
+        np.testing.assert_array_equal(values_of(source), expected)
+        assert source.describe_row(260) == "row 10 of p1.parquet"
+        remote.pipe("/c.csv", b"a,b\n1,2\n3,4.5\n")
+        assert values_of(open_source("memory://c.csv")).tolist() == [[1, 2], [3, 4.5]]
+        np.save(tmp_path / "x.npy", np.ascontiguousarray(expected))
+        remote.pipe("/n/x.npy", (tmp_path / "x.npy").read_bytes())
+        np.testing.assert_array_equal(values_of(open_source("memory://n")), expected)
+    finally:
+        remote.store.clear()
+    with pytest.raises(ValueError, match=r"'nowhere://x' cannot be opened: .*nowhere"):
+        open_source("nowhere://x")
+
+
+def test_objects_of_pyarrow(frame, tmp_path):
+    write(frame, tmp_path / "x.parquet")
+    write(frame, tmp_path / "x.arrow")
+    table = pa.Table.from_pandas(frame)
+    objects = [
+        table,
+        table.to_batches()[0],
+        pyarrow.dataset.dataset(table),
+        pyarrow.dataset.dataset(tmp_path / "x.parquet"),
+        pyarrow.dataset.dataset(tmp_path / "x.arrow", format="ipc"),
+    ]
+    for X in objects:
+        data = read(X)
+        assert data.feature_names == list(frame.columns)
+        np.testing.assert_array_equal(values_of(data.source), frame.to_numpy())
+    assert read(table).source.in_memory
+    assert not read(objects[-1]).source.in_memory
+    filtered = objects[3].filter(pyarrow.dataset.field("a") > 0)
+    with pytest.raises(ValueError, match="dataset with a filter"):
+        read(filtered)
+
+
+def test_columns_in_the_names_of_folders(frame, tmp_path):
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        write(frame.iloc[:3], tmp_path / f"year={year}" / "x.parquet")
+    dataset = pyarrow.dataset.dataset(tmp_path, partitioning="hive")
+    source = open_table(dataset, columns=["year", "a"])
+    assert values_of(source)[:, 0].tolist() == [2023] * 3 + [2024] * 3
+
+
+def test_dates_times_and_other_types_as_numbers(tmp_path):
+    day = datetime.date(2024, 2, 1)
+    noon = datetime.datetime(2024, 2, 1, 12)
+    columns = {
+        "date": pa.array([day, None], pa.date32()),
+        "date64": pa.array([day, day], pa.date64()),
+        "time": pa.array([noon, None], pa.timestamp("ns")),
+        "utc": pa.array([noon, noon], pa.timestamp("s", tz="Europe/Rome")),
+        "clock": pa.array([datetime.time(6), None], pa.time32("s")),
+        "lasted": pa.array([datetime.timedelta(hours=36), None], pa.duration("ms")),
+        "flag": pa.array([True, None]),
+        "price": pa.array([decimal.Decimal("1.25"), None], pa.decimal128(5, 2)),
+        "level": pa.array([3, None], pa.int64()).dictionary_encode(),
+        "small": pa.array([1, None], pa.uint8()),
+        "half": pa.array([np.float16(0.5), None], pa.float16()),
+        "none": pa.nulls(2),
+    }
+    days = (day - datetime.date(1970, 1, 1)).days
+    expected = [days, days, days + 0.5, days + 0.5, 0.25, 1.5, 1, 1.25, 3, 1, 0.5, np.nan]
+    table = pa.table(columns)
+    first, second = values_of(read(table).source)
+    np.testing.assert_array_equal(first, expected)
+    assert np.flatnonzero(~np.isnan(second)).tolist() == [1, 3]
+    pq.write_table(table.drop(["half"]), tmp_path / "x.parquet")
+    expected.pop(-2)
+    np.testing.assert_array_equal(values_of(open_source(tmp_path / "x.parquet"))[0], expected)
+
+
+def test_whole_numbers_in_csv_may_become_fractions_later(tmp_path):
+    lines = [f"{i},{i},id{i}" for i in range(100_000)] + ["0.5,1,id"]
+    (tmp_path / "x.csv").write_text("a,b,id\n" + "\n".join(lines))
+    source = open_table(tmp_path / "x.csv", exclude=["id"])
+    assert values_of(source)[-2:].tolist() == [[99_999, 99_999], [0.5, 1]]
+    assert source.read_columns(["id"], 99_999, 100_001)["id"].to_pylist() == ["id99999", "id"]
+
+
+def test_a_row_group_that_is_larger_than_the_buffer_is_divided(frame, tmp_path):
+    write(frame, tmp_path / "x.parquet", row_group_size=500)
+    source = open_table(tmp_path / "x.parquet", buffer_size=1600)
+    assert source.window == 8
+    assert np.diff(source.starts).max() == 12
+    np.testing.assert_array_equal(values_of(source), frame.to_numpy())
+    assert source.describe_row(499) == "row 499 of " + str(tmp_path / "x.parquet")
+
+
+def test_missing_values_are_named_by_file_row_and_column(frame, tmp_path):
+    write(frame, tmp_path / "p1.parquet")
+    gap = frame.copy()
+    gap.loc[123, "b"] = np.nan
+    write(gap, tmp_path / "p2.parquet")
+    message = r"NaN.*in row 123 of p2\.parquet, column 'b'; 1 of 1000 rows"
+    with pytest.raises(ValueError, match=message):
+        small_lfr().fit(tmp_path)
+    lfr = small_lfr(epochs=1).fit(tmp_path / "p1.parquet")
+    with pytest.raises(ValueError, match=r"in row 123 of p2\.parquet, column 'b'"):
+        lfr.transform(tmp_path)
+
+
+def test_text_must_be_left_out(frame, tmp_path):
+    frame["city"], frame["name"] = "Rome", "Ada"
+    write(frame, tmp_path / "x.parquet")
+    message = r"columns 'city', 'name' of X hold .*string.*open_table\(path, exclude=\['city', 'na"
+    with pytest.raises(ValueError, match=message):
+        small_lfr().fit(tmp_path / "x.parquet")
+    lfr = small_lfr(epochs=1).fit(open_table(tmp_path / "x.parquet", exclude=["city", "name"]))
+    assert lfr.feature_names_in_.tolist() == ["a", "b", "c", "count"]
+    # New files may have more columns, in another order.
+    write(frame[["name", "count", "c", "b", "a"]], tmp_path / "y.parquet")
+    expected = lfr.transform(frame[["a", "b", "c", "count"]])
+    np.testing.assert_allclose(lfr.transform(tmp_path / "y.parquet"), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        lfr.transform(pq.read_table(tmp_path / "y.parquet")), expected, atol=1e-6
+    )
+    with pytest.raises(ValueError, match="there is no column 'count'; the table has columns 'a'"):
+        lfr.transform(pa.table({"a": [1.0], "b": [1.0], "c": [1.0]}))
+
+
+def test_bad_files_are_named(frame, tmp_path):
+    write(frame, tmp_path / "p1.parquet")
+    write(frame.drop(columns="b"), tmp_path / "p2.parquet")
+    with pytest.raises(ValueError, match=r"p2\.parquet has no column 'b', which p1\.parquet has"):
+        open_table(tmp_path)
+    whole = (tmp_path / "p1.parquet").read_bytes()
+    (tmp_path / "p2.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DamagedFileError, match=r"p2\.parquet cannot be read"):
+        open_table(tmp_path)
+    (tmp_path / "p2.parquet").write_bytes(whole[:8] + bytes(1000) + whole[1008:])
+    with pytest.raises(DamagedFileError, match=r"p2\.parquet cannot be read"):
+        values_of(open_table(tmp_path))
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n3\n")
+    with pytest.raises(DamagedFileError, match=r"bad\.csv cannot be read: .*Expected 2 columns"):
+        open_table(tmp_path / "bad.csv")
+    with pytest.raises(ValueError, match=r"files of several formats \(CSV and Parquet\)"):
+        open_table(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="has no files that end in"):
+        open_table(tmp_path / "empty")
+
+
+def test_wrong_choices_of_columns(frame, tmp_path):
+    write(frame, tmp_path / "x.parquet")
+    for choice, message in [
+        ({"columns": ["a", "z"]}, "there is no column 'z'; the table has columns 'a', 'b'"),
+        ({"exclude": ["z"]}, "there is no column 'z'"),
+        ({"columns": ["a"], "exclude": ["b"]}, "either columns or exclude"),
+        ({"columns": "a"}, "lists of names"),
+        ({"columns": ["a", "a"]}, "more than one column 'a'"),
+        ({"buffer_size": 0}, "buffer_size must be an integer of at least 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            open_table(tmp_path / "x.parquet", **choice)
+
+
+def test_pyarrow_is_an_extra(frame, tmp_path, monkeypatch):
+    write(frame, tmp_path / "x.parquet")
+    lfr = small_lfr(epochs=1).fit(frame.to_numpy())
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pip install 'aleator\[parquet\]'"):
+        small_lfr().fit(tmp_path / "x.parquet")
+    with pytest.raises(ImportError, match=r"pip install 'aleator\[parquet\]'"):
+        lfr.transform_to(frame.to_numpy(), tmp_path / "out")
+
+
+def test_a_large_npy_file_and_a_folder_of_them_are_read_in_pieces(random, tmp_path, monkeypatch):
+    from aleator.inputs import npy_files, opening
+
+    series = random.normal(size=(300, 2, 6)).astype(np.float32)
+    np.save(tmp_path / "part-10.npy", series[200:])
+    np.save(tmp_path / "part-9.npy", series[:200])
+    monkeypatch.setattr(npy_files, "_PIECE_BYTES", 1000)
+    source = open_source(tmp_path)
+    assert len(source.starts) > 10
+    np.testing.assert_array_equal(values_of(source), series)
+    assert source.describe_row(250) == "row 50 of part-10.npy"
+    assert isinstance(open_source(tmp_path / "part-9.npy"), np.memmap)
+    monkeypatch.setattr(opening, "BUFFER_SIZE", 3000)
+    large = open_source(tmp_path / "part-9.npy")
+    assert large.window == 3
+    np.testing.assert_array_equal(values_of(large), series[:200])
+    model = small_lfr(epochs=1).fit(tmp_path)
+    np.testing.assert_array_equal(model.transform(tmp_path), model.transform(series))
+    np.save(tmp_path / "part-11.npy", series[:, :1])
+    with pytest.raises(ValueError, match=r"part-11\.npy has samples of shape \(1, 6\)"):
+        open_source(tmp_path)
+    raw = (tmp_path / "part-9.npy").read_bytes()
+    (tmp_path / "part-9.npy").write_bytes(raw[:-100])
+    with pytest.raises(DamagedFileError, match=r"part-9\.npy cannot be read: it ends too early"):
+        values_of(open_source(tmp_path / "part-9.npy"))
+
+
+def test_flights(data_folder):
+    path = data_folder / "flights-3m.parquet"
+    with pytest.raises(ValueError, match="columns 'origin', 'destination' of X hold"):
+        open_source(path)
+    table = open_table(path, columns=["date", "delay", "distance"], buffer_size=20 << 20)
+    assert len(table) == 3_000_000
+    assert len(table.starts) == 12
+    assert table.window == 3
+    first = pq.read_table(path).slice(2_999_998, 2)
+    dates = [(d - datetime.datetime(1970, 1, 1)) / datetime.timedelta(1)
+             for d in first["date"].to_pylist()]  # fmt: skip
+    rows = table.gather(np.array([2_999_998, 2_999_999]))
+    np.testing.assert_allclose(rows[:, 0], dates, rtol=1e-15)
+    assert rows[:, 1].tolist() == first["delay"].to_pylist()
+
+
+def test_the_copy_of_a_text_file_vanishes(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
+    source = table_files.open_table(tmp_path / "x.csv")
+    assert values_of(source).tolist() == [[1, 2], [3, 4]]
+    assert not list((tmp_path / "tmp").iterdir())
