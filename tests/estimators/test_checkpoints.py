@@ -74,6 +74,23 @@ def test_two_phases_continue_in_any_of_them(series, monkeypatch, tmp_path):
     np.testing.assert_array_equal(resumed.transform(series), whole.transform(series))
 
 
+def test_files_that_are_read_in_pieces_continue_in_mid_pass(random, monkeypatch, tmp_path):
+    frame = pd.DataFrame(random.normal(size=(400, 5)), columns=list("abcde"))
+    path = tmp_path / "table.parquet"
+    frame.to_parquet(path, row_group_size=40)
+    opened = aleator.open_table(path, buffer_size=100 * 5 * 8)  # two row groups and a half
+    assert not opened.fits_buffer
+    model = small("SimCLR", batch_size=32, epochs=2)
+    whole = clone(model).fit(opened)
+    folder = tmp_path / "checkpoints"
+    for writes in (3, 5, 4):
+        stop(monkeypatch, clone(model), opened, None, folder, writes)
+    assert_same_fit(clone(model).fit(opened, checkpoint=folder, checkpoint_every=2), whole)
+    frame.iloc[::-1].to_parquet(path, row_group_size=40)
+    with pytest.raises(CheckpointError, match="is of other data than X"):
+        clone(model).fit(aleator.open_table(path, buffer_size=4000), checkpoint=folder)
+
+
 def test_a_finished_run_is_returned_without_training(table, tmp_path, monkeypatch):
     first = small_lfr().fit(table, checkpoint=tmp_path)
 

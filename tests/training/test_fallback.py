@@ -126,11 +126,12 @@ def test_batch_norm_and_dropout_are_set_back(series, monkeypatch):
 )
 def test_micro_batches_keep_the_loss_of_the_whole_batch(name, table, monkeypatch):
     """The loss of most of these compares the rows of a batch."""
-    # A bias before batch normalization has no gradient but rounding, which Adam would amplify.
-    no_norm = {"projector_norm": "none", "predictor": "linear"}
-    changes = no_norm if name in ("BYOL", "SimSiam") else {}
+    # Adam would amplify rounding where gradients are small.
+    changes = {"optimizer": "sgd", "learning_rate": 0.01}
+    if name in ("BYOL", "SimSiam"):
+        changes |= {"projector_norm": "none", "predictor": "linear"}
     if name == "LFR":
-        changes = {"loss": "bbt", "encoder": "mlp"}
+        changes |= {"loss": "bbt", "encoder": "mlp"}
     whole = small(name, **changes).fit(table)
     rows = []
     linear = nn.Linear.forward
@@ -150,7 +151,7 @@ def test_micro_batches_keep_the_loss_of_the_whole_batch(name, table, monkeypatch
     assert "of which 4 rows at a time" in str(divided.plan_)
     assert 4 in rows
     np.testing.assert_allclose(losses(divided), losses(whole), rtol=1e-4)
-    np.testing.assert_allclose(divided.transform(table), whole.transform(table), atol=2e-3)
+    np.testing.assert_allclose(divided.transform(table), whole.transform(table), atol=1e-5)
     assert "forward" not in vars(divided.encoder_), "networks are left as they were"
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 PARQUET, ARROW, CSV, NPY = "Parquet", "Arrow", "CSV", "NumPy"
@@ -165,7 +166,8 @@ def naming(file: str) -> Any:
 
     try:
         yield
-    except (OSError, ValueError) as error:
+    # NumPy parses the header of a .npy file as an expression of Python.
+    except (OSError, EOFError, ValueError, TypeError, SyntaxError, TokenError) as error:
         if isinstance(error, DamagedFileError):
             raise
         raise DamagedFileError(f"{file} cannot be read: {error}") from error

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.files import NPY, find_files
+from aleator.inputs.files import NPY, find_files, naming
 from aleator.inputs.npy_files import NpyFilesSource, is_plain
 from aleator.inputs.pieces import BUFFER_SIZE
 from aleator.inputs.table_files import TableFiles, open_table, source_of_table
@@ -61,5 +61,6 @@ def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> A
     if files.filesystem is None and len(files.paths) == 1:
         only = Path(files.paths[0])
         if only.stat().st_size <= BUFFER_SIZE or not is_plain(str(only)):
-            return np.load(only, mmap_mode="r")
+            with naming(str(only)):
+                return np.load(only, mmap_mode="r")
     return NpyFilesSource(files, BUFFER_SIZE)

@@ -38,13 +38,15 @@ def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
         Inputs, how many were read and how many rejected, and findings.
     """
     loader = LOADERS[name]
-    folder = place / "files"
+    folder, temporary = place / "files", place / "temporary"
     folder.mkdir()
+    temporary.mkdir()
+    tempfile.tempdir = str(temporary)  # for copies that loaders make
     loader.make(folder)
     files = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     size = sum(map(len, files.values()))
     loader.read(folder, random.Random(0))  # the first call imports what it needs
-    watch = Watch(folder, loader.own_errors)
+    watch = Watch(place, loader.own_errors)
     watch.call(lambda: loader.read(folder, random.Random(0)), size, "unchanged")
     if watch.rejected or watch.findings:
         raise RuntimeError(f"{name}: unchanged files cannot be read: {watch.findings}")

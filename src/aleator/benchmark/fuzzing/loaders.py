@@ -134,6 +134,25 @@ def _make_ts(folder: Path) -> None:
         (folder / f"GunPoint_{part}.ts").write_text("\n".join(lines) + "\n")
 
 
+def _write_csv(folder: Path) -> None:
+    lines = ["a,b,c", *(",".join(map(str, row)) for row in _table().round(3).tolist())]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+
+
+def _write_parquet(folder: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({name: column for name, column in zip("abc", _table().T, strict=True)})
+    pq.write_table(table, folder / "table.parquet", row_group_size=10)
+
+
+def _read_table(folder: Path, draw: random.Random) -> None:
+    for path in folder.iterdir():
+        table = aleator.open_table(path)
+        table.gather(np.arange(len(table)))
+
+
 def _make_npy(folder: Path) -> None:
     np.save(folder / "table.npy", _table())
 
@@ -155,5 +174,7 @@ LOADERS = {
         lambda folder, draw: ucr.ucr(folder, "gunpoint"),
         [DamagedFileError, FileNotFoundError],
     ),
+    "csv": Loader(_write_csv, _mutate_any, _read_table, [ValueError]),
+    "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
     "npy": Loader(_make_npy, _mutate_any, _read_npy, [ValueError]),
 }
