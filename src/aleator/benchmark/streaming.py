@@ -168,10 +168,9 @@ def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
     from aleator.networks.mlp import mlp
 
     probe = open_table(path, columns=columns)
-    table = open_table(path, columns=columns, buffer_size=probe.bytes_of(len(probe)) // 4)
+    table = open_table(path, columns=columns, buffer_size=probe.bytes_of(len(probe)) // 2)
     values = np.concatenate(list(table.chunks()))
     settings: dict[str, Any] = {"random_state": 0, "device": "cpu", "progress": False}
-    short = [LFR(steps=50, **settings).fit(X) for X in (values, table)]
     few = values[:2000]
     torch.manual_seed(0)
     narrow = mlp((len(columns),), 8, layers=2, hidden=32)
@@ -179,6 +178,7 @@ def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
         "encoder": narrow, "projector": narrow, "n_projectors": 2, "n_candidates": 2,
         "batch_size": 4096, "selection_size": 256,
     }  # fmt: skip
+    short = [LFR(steps=20, loss="mse", **network, **settings).fit(X) for X in (values, table)]
     epoch = [LFR(epochs=1, loss="mse", **network, **settings).fit(X) for X in (values, table)]
     target = folder / f"{path.stem}-embedding"
     epoch[1].transform_to(table, target)

@@ -234,8 +234,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            As in `transform`. A data frame, table or file may have more columns than the training
-            data, if these had names.
+            As in `transform`. If the training data had names of columns, a table or file may have
+            more columns, and a data frame those in `keep`.
         folder : str or path-like
             The folder, which must not exist, be empty, or hold parts of the same embedding.
         keep : sequence of str, default=()
