@@ -18,6 +18,7 @@ NOT_RUN |= {
     ("table1", "physionet2012", method, 0)
     for method in ("supervised", "diet", "simsiam", "simclr", "tstcc", "dacl")
 }
+NOT_RUN |= {("table1", "income", "stab", 4), *(("finetune", "income", "stab", s) for s in (0, 4))}
 DEFAULTS = ("random-default", "random-features", "lfr-default")
 NOT_RUN |= {("table1", "physionet2012", method, 0) for method in DEFAULTS}
 # They are not shortened: see test_label_curves_of_the_defaults_are_complete.
