@@ -257,7 +257,16 @@ def test_a_state_that_does_not_fit_is_refused(table, tmp_path, monkeypatch):
         small_lfr().fit(table, checkpoint=tmp_path)
 
 
-def test_ctrl_c_writes_a_last_checkpoint(table, tmp_path, monkeypatch):
+@pytest.fixture
+def ctrl_c():
+    """Handle Ctrl-C as Python does, which a process in the background need not."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_writes_a_last_checkpoint(table, tmp_path):
     """The signal arrives in the middle of a step, which is finished first."""
     calls = 0
 

@@ -102,7 +102,7 @@ class Modality:
         --------
         >>> from aleator.modalities import get_modality
         >>> list(get_modality("table").encoder_factories)
-        ['mlp', 'random-features']
+        ['mlp', 'mlp-hidden', 'random-features']
         """
         if not self.random_features:
             return self.encoders

@@ -86,11 +86,8 @@ def hidden_mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = N
 
     Examples
     --------
-    >>> hidden_mlp_encoder((10,), 8)[-2:]
-    Sequential(
-      (0): Linear(in_features=256, out_features=8, bias=True)
-      (1): ReLU()
-    )
+    >>> [type(layer).__name__ for layer in hidden_mlp_encoder((10,), 8)[-2:]]
+    ['Linear', 'ReLU']
     """
     width = 256 if embedding_dim is None else embedding_dim
     return nn.Sequential(*mlp(input_shape, width, layers=3).children(), nn.ReLU())

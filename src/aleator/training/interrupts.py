@@ -22,10 +22,12 @@ class DeferredInterrupt:
     Examples
     --------
     >>> import os
+    >>> previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> with DeferredInterrupt(active=True) as interrupt:
     ...     os.kill(os.getpid(), signal.SIGINT)
     ...     interrupt.requested
     True
+    >>> _ = signal.signal(signal.SIGINT, previous)
     """
 
     def __init__(self, *, active: bool) -> None:
