@@ -12,11 +12,11 @@ bench() {
 }
 bench table1 finetune cifar10 neighbors --methods supervised random lfr
 bench transfer --datasets cwru-size-7 --methods supervised-transformer random lfr-default
-# The other ablations change parameters of LFR; on a table they take the least time.
+# The other ablations, and studies of LFR, change its parameters; on a table they take the least time.
+# The other studies of LFR need more samples than a small data set has.
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
-  --datasets theorem --methods lfr
-# Studies of LFR; principal components need more samples than a small data set has.
-bench research-diagnosis research-training --datasets theorem
+  research-diagnosis research-training --datasets theorem \
+  --methods lfr lfr-default random-default random-features logreg
 bench labels --datasets kvasir-v1 --methods random lfr-default
 bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
   --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \

@@ -51,10 +51,7 @@ def test_selection_does_not_depend_on_the_instruction_set_or_the_threads():
     used, expected = run(None, 1)
     assert all(len(set(chosen)) == len(chosen) for chosen in expected.values())
     seen = {used}
-    for capability, threads in [
-        (None, 2), (None, 4), ("default", 1), ("default", 2), ("default", 4), ("avx2", 1),
-        ("avx2", 2), ("avx2", 4),
-    ]:  # fmt: skip
+    for capability, threads in [(None, 4), ("default", 1), ("default", 2), ("avx2", 4)]:
         used, chosen = run(capability, threads)
         seen.add(used)
         assert chosen == expected, (capability, threads)

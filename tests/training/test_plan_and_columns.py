@@ -113,20 +113,24 @@ def run_with(monkeypatch, X, places, **changes):
     return small_lfr(predictor_epochs=2, epochs=3, **changes).fit(X)
 
 
-@pytest.mark.parametrize("data", ["table", "series", "images"])
+PLACES = [
+    {"input": HOST},
+    {"input": STREAMED},
+    {"targets": HOST},
+    {"embedding": HOST},
+    {"targets": RECOMPUTED},
+    {"embedding": RECOMPUTED},
+    {"input": HOST, "targets": HOST, "embedding": HOST},
+    {"input": HOST, "targets": RECOMPUTED, "embedding": RECOMPUTED},
+]
+
+
 @pytest.mark.parametrize(
-    "places",
+    ("data", "places"),
     [
-        {"input": HOST},
-        {"input": STREAMED},
-        {"targets": HOST},
-        {"embedding": HOST},
-        {"input": HOST, "targets": HOST, "embedding": HOST},
-        {"targets": RECOMPUTED},
-        {"embedding": RECOMPUTED},
-        {"input": HOST, "targets": RECOMPUTED, "embedding": RECOMPUTED},
+        *((data, places) for data in ("table", "series") for places in PLACES),
+        *(("images", places) for places in PLACES[-2:]),  # which take the most time
     ],
-    ids=lambda places: "-".join(f"{name}@{where}" for name, where in places.items()),
 )
 def test_a_run_is_the_same_wherever_columns_are_kept(monkeypatch, data, places, request):
     X = request.getfixturevalue(data)
