@@ -10,14 +10,16 @@ bench() {
   "${BIN:-.venv/bin}/aleator" bench "$@" --small --epochs-scale 0.001 --seeds 0 --jobs 2 \
     --device cpu --out "$out"
 }
-bench table1 finetune cifar10 neighbors --methods supervised random lfr
+# One data set of every kind; the others are of the same kinds.
+bench table1 finetune cifar10 neighbors --datasets epilepsy mimic3 income kvasir cifar10 \
+  --methods supervised random lfr
 bench transfer --datasets cwru-size-7 --methods supervised-transformer random lfr-default
 # The other ablations, and studies of LFR, change its parameters; on a table they take the least time.
 # The other studies of LFR need more samples than a small data set has.
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
-  research-diagnosis research-training --datasets theorem \
+  efficiency research-diagnosis research-training --datasets theorem \
   --methods lfr lfr-default random-default random-features logreg
 bench labels --datasets kvasir-v1 --methods random lfr-default
-bench labels table1 finetune stab-dropout efficiency --datasets har theorem \
+bench labels table1 finetune stab-dropout --datasets har theorem \
   --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \
   scarf stab tstcc dacl lfr-default
