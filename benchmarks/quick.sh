@@ -11,8 +11,8 @@ bench() {
     --device cpu --out "$out"
 }
 # One data set of every kind; the others are of the same kinds.
-bench table1 finetune cifar10 neighbors --datasets epilepsy mimic3 income kvasir cifar10 \
-  --methods supervised random lfr
+bench table1 finetune --datasets epilepsy mimic3 income kvasir --methods supervised random lfr
+bench cifar10 neighbors --datasets cifar10 --methods supervised random lfr
 bench transfer --datasets cwru-size-7 --methods supervised-transformer random lfr-default
 # The other ablations, and studies of LFR, change its parameters; on a table they take the least time.
 # The other studies of LFR need more samples than a small data set has.
