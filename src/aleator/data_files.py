@@ -124,6 +124,8 @@ def read_tensors(path: Path, expected: dict[str, Any]) -> dict[str, Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load
 
+    if not isinstance(expected, dict) or "sha256" not in expected:
+        raise DataFileError(f"the size and the checksum of {path} are not known")
     changed = f"{path} is truncated or was changed: its checksum does not match"
     size = path.stat().st_size
     if expected.get("bytes", size) != size:

@@ -9,7 +9,7 @@ from torch import nn
 
 from aleator.modalities import get_modality
 from aleator.networks import ResidualBlock, TCNEncoder, cnn1d, resnet18, tcn
-from aleator.networks.mlp import hidden_mlp_encoder, mlp
+from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.series_transformer import SeriesTransformer
 from aleator.networks.shapes import feature_maps, output_width
 
@@ -65,7 +65,7 @@ def test_layers_of_the_tables():
     encoder = mlp((104,), 256, layers=4)
     assert [m.out_features for m in encoder if isinstance(m, nn.Linear)] == [256] * 4
     assert not isinstance(encoder[-1], nn.ReLU)
-    hidden = hidden_mlp_encoder((104,))
+    hidden = mlp_encoder((104,), ends_hidden=True)
     assert parameters(hidden) == parameters(encoder) - 256 * 256 - 256
     assert (hidden(torch.randn(5, 104)) >= 0).all()
     assert parameters(mlp((104,), 256, layers=2)) == 104 * 256 + 256 + 256 * 256 + 256

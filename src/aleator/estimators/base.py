@@ -129,7 +129,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             .npy file, or of a folder of them, which may be larger than memory: row groups are read
             in random order and mixed in a buffer. `aleator.open_table` chooses columns.
         y : array-like of shape (n,), default=None
-            Labels. Only classifiers use them.
+            Labels. Only classifiers use them; they need labels of at least two classes.
         sample_order : array-like of shape (n_passes, length), default=None
             One row of sample indices per pass over the data, in the order of the passes (for LFR:
             an encoder pass, then its predictor passes, and so on). It replaces shuffling, so that a

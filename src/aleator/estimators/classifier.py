@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,51 +33,6 @@ class _Scores(nn.Module):
 
 class ClassifierLearner(ClassifierMixin, RepresentationLearner):
     """Base class of the estimators that learn from labels."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_order: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int | str = "5 min",
-        resume: bool = True,
-    ) -> Self:
-        """Learn to classify X.
-
-        Parameters
-        ----------
-        X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            Training data of shape (n, columns), (n, channels, time) or
-            (n, channels, height, width).
-        y : array-like of shape (n,), default=None
-            Labels of at least two classes. They are required; None is an error.
-        sample_order : array-like of shape (n_passes, length), default=None
-            One row of sample indices per pass over the data. It replaces shuffling.
-        checkpoint : str or path-like, default=None
-            Folder for checkpoints of the training, of which the last two are kept. A fit that was
-            stopped at any moment is repeated with the same folder, and ends as if it had never been
-            stopped.
-        checkpoint_every : int or str, default="5 min"
-            Steps between two checkpoints, or a time such as "30 s" or "5 min".
-        resume : bool, default=True
-            Continue the run whose checkpoints are in the folder; in an empty folder, start anew.
-            False starts anew, and refuses a folder that is not empty.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return super().fit(
-            X,
-            y,
-            sample_order=sample_order,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-        )
 
     def _labels_of_run(self, y: Any) -> Any:
         return y

@@ -11,6 +11,8 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Any, BinaryIO
 
+from aleator.exceptions import DamagedFileError
+
 PARQUET, ARROW, CSV, NPY = "Parquet", "Arrow", "CSV", "NumPy"
 _ENDINGS = {
     ".parquet": PARQUET, ".pq": PARQUET, ".arrow": ARROW, ".feather": ARROW, ".ipc": ARROW,
@@ -162,8 +164,6 @@ def _natural(path: str) -> list[Any]:
 @contextlib.contextmanager
 def naming(file: str) -> Any:
     """Turn whatever goes wrong while a file is read into an error that names it."""
-    from aleator.exceptions import DamagedFileError
-
     try:
         yield
     # NumPy parses the header of a .npy file as an expression of Python.

@@ -12,7 +12,7 @@ from torch import nn
 from aleator.inputs import ArrayLayout, Source, evenly_spaced
 from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks.decoders import mlp_decoder
-from aleator.networks.mlp import hidden_mlp_encoder, mlp, mlp_encoder
+from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
 from aleator.projectors.fourier import FourierFeatures
 from aleator.projectors.landmarks import Landmarks
@@ -46,7 +46,7 @@ TABLE = Modality(
     layout=ArrayLayout(
         "table", "tables", ("columns",), unit="column", sizes={"columns": "features"}
     ),
-    encoders={"mlp": mlp_encoder, "mlp-hidden": hidden_mlp_encoder},
+    encoders={"mlp": mlp_encoder, "mlp-hidden": partial(mlp_encoder, ends_hidden=True)},
     projectors={
         "mlp": partial(mlp, layers=2),
         "trees": RandomTrees.build,

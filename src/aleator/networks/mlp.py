@@ -46,7 +46,9 @@ def mlp(
     return nn.Sequential(*parts[:-1])
 
 
-def mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
+def mlp_encoder(
+    input_shape: Sequence[int], embedding_dim: int | None = None, *, ends_hidden: bool = False
+) -> nn.Module:
     """Four linear layers: the paper's encoder of tables.
 
     Parameters
@@ -55,6 +57,9 @@ def mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) ->
         Shape of a sample, which is flattened.
     embedding_dim : int, default=None
         Width of the embedding; None is 256.
+    ends_hidden : bool, default=False
+        End with the third layer and its ReLU. A classifier on top makes a network of four layers,
+        whose last one returns the classes.
 
     Returns
     -------
@@ -64,33 +69,13 @@ def mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) ->
     --------
     >>> mlp_encoder((10,), 8)[-1]
     Linear(in_features=256, out_features=8, bias=True)
-    """
-    return mlp(input_shape, 256 if embedding_dim is None else embedding_dim, layers=4)
-
-
-def hidden_mlp_encoder(input_shape: Sequence[int], embedding_dim: int | None = None) -> nn.Module:
-    """Three linear layers, each followed by ReLU: the paper's encoder without its last layer.
-
-    A classifier on top makes a network of four layers, whose last one returns the classes.
-
-    Parameters
-    ----------
-    input_shape : sequence of int
-        Shape of a sample, which is flattened.
-    embedding_dim : int, default=None
-        Width of the embedding; None is 256.
-
-    Returns
-    -------
-    torch.nn.Sequential
-
-    Examples
-    --------
-    >>> [type(layer).__name__ for layer in hidden_mlp_encoder((10,), 8)[-2:]]
-    ['Linear', 'ReLU']
+    >>> mlp_encoder((10,), 8, ends_hidden=True)[-1]
+    ReLU()
     """
     width = 256 if embedding_dim is None else embedding_dim
-    return nn.Sequential(*mlp(input_shape, width, layers=3).children(), nn.ReLU())
+    if ends_hidden:
+        return nn.Sequential(*mlp(input_shape, width, layers=3).children(), nn.ReLU())
+    return mlp(input_shape, width, layers=4)
 
 
 def mlp_predictor(

@@ -89,13 +89,10 @@ class Checkpoint:
         State of the trainer.
     steps : int
         Steps made so far.
-    finished : bool
-        Whether training was finished.
     """
 
     state: dict[str, Any]
     steps: int
-    finished: bool
 
 
 class CheckpointFolder:
@@ -238,7 +235,7 @@ class CheckpointFolder:
         assert self.every.seconds is not None
         return time.monotonic() - self._time_then >= self.every.seconds
 
-    def write(self, state: dict[str, Any], steps: int, *, finished: bool = False) -> None:
+    def write(self, state: dict[str, Any], steps: int) -> None:
         """Write a checkpoint, then remove all but the last two.
 
         Parameters
@@ -247,15 +244,13 @@ class CheckpointFolder:
             State of the trainer: dicts and lists of tensors, numbers, strings and None.
         steps : int
             Steps made so far.
-        finished : bool, default=False
-            Whether training is finished.
         """
         there = self._checkpoints()
         taken = [_number(path) for path in [*there, *self.path.glob("damaged-*")]]
         number = max(taken, default=-1) + 1
         tree, tensors = pack(state)
         data, description = tensors_to_bytes(tensors)
-        content = {"steps": steps, "finished": finished, "state": tree, "tensors": description}
+        content = {"steps": steps, "state": tree, "tensors": description}
         try:
             with replace_folder(self.path / f"checkpoint-{number:08d}") as folder:
                 write_file(folder / TENSORS, data)
@@ -289,7 +284,7 @@ class CheckpointFolder:
 def _read(path: Path) -> Checkpoint:
     content = _CHECKPOINT.read(path / STATE)
     tensors = read_tensors(path / TENSORS, content["tensors"])
-    return Checkpoint(unpack(content["state"], tensors), content["steps"], content["finished"])
+    return Checkpoint(unpack(content["state"], tensors), content["steps"])
 
 
 def _number(path: Path) -> int:

@@ -175,7 +175,7 @@ class Trainer:
             if state.steps_in_pass:
                 self._end_pass(state, progress)
         if self._checkpoints is not None and not self.interrupted:
-            self._write_checkpoint(finished=True)
+            self._write_checkpoint()
 
     def _run_turn(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
         """Let the phase whose turn it is make the steps that are left of its turn."""
@@ -355,7 +355,7 @@ class Trainer:
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _write_checkpoint(self, *, finished: bool = False) -> None:
+    def _write_checkpoint(self) -> None:
         """Write the state, unless the run has diverged: a bad state never replaces a good one."""
         assert self._checkpoints is not None
         for state in self._phases:
@@ -364,7 +364,7 @@ class Trainer:
                 raise state.divergence("the loss is not finite", bad_step)
             if not state.optimizer.is_finite():
                 raise state.divergence("the weights are not finite", None)
-        self._checkpoints.write(self.state_dict(), self.steps, finished=finished)
+        self._checkpoints.write(self.state_dict(), self.steps)
 
     def _batch_sizes(self, drop_last: bool) -> list[int]:
         several_rows = any(
