@@ -21,9 +21,17 @@ from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, Tr
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
-from aleator.inputs import InputAdapter, Source, open_source, read
-from aleator.inputs.adapter import AdaptedSource
+from aleator.inputs import (
+    AdapterSource,
+    InputAdapter,
+    Source,
+    fit_adapter,
+    open_source,
+    read,
+    restore_adapter,
+)
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.frames import as_frame, is_frame
 from aleator.modalities import Modality, get_modality, infer_modality
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
@@ -160,7 +168,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         data = read(X, min_samples=2, estimator_name=name)
         modality = infer_modality(self.modality, data.shape)
         self._check_modality(modality)
-        adapter = InputAdapter(modality.layout, name).fit(data, self.preprocessing)
+        adapter = fit_adapter(modality.layout, data, name, self.preprocessing)
         orders = _check_sample_order(sample_order, len(data.source))
         with open_run(
             self, data, self._labels_of_run(y), orders, checkpoint, checkpoint_every, resume=resume
@@ -175,8 +183,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         for module in spec.method.modules.values():
             module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
         validate_data(self, X, skip_check_array=True, ensure_2d=False)  # stores feature_names_in_
-        if isinstance(X, Source) and X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        if not hasattr(X, "iloc") and (names := _names_of(X)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         self.adapter_ = adapter
         self.n_features_in_ = adapter.n_features
         self.history_ = result.history
@@ -292,13 +300,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         made = cls(**saved.parameters)
         modality = get_modality(saved.adapter["modality"])
-        adapter = InputAdapter(
-            modality.layout,
-            cls.__name__,
-            shape=tuple(saved.adapter["shape"]),
-            scale=saved.scale,
-            lacks_channels=saved.adapter["lacks_channels"],
-        )
+        adapter = restore_adapter(modality.layout, cls.__name__, saved.adapter, saved.arrays)
+        if isinstance(adapter, InputAdapter) and "feature_names_in_" in saved.common_attributes:
+            adapter.names = saved.common_attributes["feature_names_in_"].tolist()
         context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
 
         def build(name: str) -> Any:
@@ -361,10 +365,15 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         source = self._read_new(X)
         return embed(network, source, device, resolve_precision(self.precision, device))
 
-    def _read_new(self, X: Any) -> AdaptedSource:
-        """Read data to embed; columns of files are found by the names that they had in `fit`."""
-        X = open_source(X, self._known_names())
-        if not isinstance(X, Source) or X.feature_names is None:
+    def _read_new(self, X: Any) -> AdapterSource:
+        """Read data to embed; columns are found by the names that they had in `fit`."""
+        names = self._known_names()
+        X = open_source(X, names)
+        if is_frame(X) and names is not None:
+            frame = as_frame(X)
+            frame.check_names()
+            X = frame.select(frame.find(names)).native
+        elif not isinstance(X, Source) or X.feature_names is None:
             validate_data(self, X, skip_check_array=True, ensure_2d=False, reset=False)
         return self.adapter_.read(X)
 
@@ -375,12 +384,21 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
+        supported = self._supported_modalities or ("table",)
+        tags.input_tags.allow_nan = "table" in supported and self.modality in ("auto", "table")
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
+
+
+def _names_of(X: Any) -> list[str] | None:
+    """Names of the columns of a file, or of a frame of another library than pandas."""
+    if isinstance(X, Source):
+        return X.feature_names
+    return as_frame(X).names if is_frame(X) else None
 
 
 def _check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:

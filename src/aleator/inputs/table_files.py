@@ -210,9 +210,9 @@ def open_table(
     return TableFiles(pieces, schema, chosen, buffer_size, versions)
 
 
-def source_of_table(table: Any, columns: Sequence[str] | None = None) -> ArraySource:
-    """Return the rows of a pyarrow Table as a source in memory."""
-    chosen = _choose(table.schema, columns, None)
+def source_of_table(table: Any) -> ArraySource:
+    """Return the rows of a pyarrow Table of numbers as a source in memory."""
+    chosen = _choose(table.schema, None, None)
     source = ArraySource(rows_of_table(table.select(chosen)))
     source.feature_names = chosen
     return source
