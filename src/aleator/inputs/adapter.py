@@ -159,7 +159,7 @@ class InputAdapter(Adapter):
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The scale."""
+        """Return the scale."""
         return self.scale
 
     @classmethod

@@ -12,6 +12,7 @@ from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData
+from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
 from aleator.inputs.tables import TableAdapter
 
@@ -51,18 +52,21 @@ def fit_adapter(
     ...  for X in ([[1.0], [2.0]], [[1.0], [float("nan")]])]
     ['InputAdapter', 'TableAdapter']
     """
-    if isinstance(data.source, TableSource):
+    source = data.source
+    if isinstance(source, TableSource) or (
+        isinstance(source, TableFiles) and not source.holds_only_numbers
+    ):
         if not layout.mixed_columns:
             raise ValueError(
-                f"X is a data frame with text, dates or gaps, but data of modality {layout.name!r} "
-                "must be numbers without gaps"
+                f"X is a table with text, dates or gaps, but data of modality {layout.name!r} must "
+                "be numbers without gaps"
             )
-        return TableAdapter(layout, estimator_name).fit(data, preprocessing)
-    try:
-        return InputAdapter(layout, estimator_name).fit(data, preprocessing)
-    except MissingValuesError:
-        if not layout.mixed_columns:
-            raise
+    else:
+        try:
+            return InputAdapter(layout, estimator_name).fit(data, preprocessing)
+        except MissingValuesError:
+            if not layout.mixed_columns:
+                raise
     return TableAdapter(layout, estimator_name).fit(data, preprocessing)
 
 

@@ -57,9 +57,7 @@ class TableSource(Source):
 
     def row_bytes(self, index: np.ndarray) -> bytes:
         """Return the values at `index` as bytes, to compare them."""
-        part = self.frame.rows(index)
-        columns = range(len(part.names))
-        return "\n".join(repr(part.objects(column)) for column in columns).encode()
+        return self.frame.rows(index).row_bytes()
 
     def _slice(self, start: int, stop: int) -> Any:
         return self.frame.rows(slice(start, stop))

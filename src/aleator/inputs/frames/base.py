@@ -100,6 +100,11 @@ class Frame(ABC):
         """Return the values of a column as text, without spaces around it; None where missing."""
         return [None if value is None else _to_text(value) for value in self.objects(column)]
 
+    def row_bytes(self) -> bytes:
+        """Return all values as bytes, to compare them with those of another frame."""
+        columns = range(len(self.names))
+        return "\n".join(repr(self.objects(column)) for column in columns).encode()
+
     def find(self, names: Sequence[str]) -> list[int]:
         """Return the positions of columns; ValueError lists those that there are not."""
         known = {name: position for position, name in enumerate(self.names)}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aleator.inputs.tables.adapter import TableAdapter
 
 # Rows that are converted at once: each column of them is handled as a whole, in double precision.
-_ROWS_AT_ONCE = 1 << 13
+ROWS_AT_ONCE = 1 << 13
 
 
 class AdaptedTable(AdapterSource):
@@ -54,7 +54,7 @@ class AdaptedTable(AdapterSource):
         if self._kept is not None:
             return self._kept[index]
         rows = self._data.source.gather(index)
-        return self._converted(rows, lambda row: self._place(int(index[row])))
+        return converted(self._adapter, rows, lambda row: self._place(int(index[row])))
 
     def chunks(
         self, rows: int | None = None, start: int = 0, stop: int | None = None
@@ -68,7 +68,7 @@ class AdaptedTable(AdapterSource):
             return
         for batch in self._data.source.chunks(rows, start, stop):
             parts = [
-                self._converted(part, lambda row: self._place(begin + row))  # noqa: B023
+                converted(self._adapter, part, lambda row: self._place(begin + row))  # noqa: B023
                 for begin, part in _parts(batch, start)
             ]
             start += len(batch)
@@ -76,9 +76,10 @@ class AdaptedTable(AdapterSource):
 
     def features(self) -> Iterator[np.ndarray]:
         """Yield all rows in order, in double precision; infinities are an error."""
-        for begin, part in self._batches():
-            place = lambda row: self._place(begin + row)  # noqa: B023, E731
-            yield self._adapter.convert(part, place)
+        start = 0
+        for batch in self._data.source.chunks(ROWS_AT_ONCE):
+            yield self._adapter.convert(batch, lambda row: self._place(start + row))  # noqa: B023
+            start += len(batch)
 
     def in_order(self, order: np.ndarray) -> AdaptedTable:
         """Return a source for reading the rows at `order` once, in this order."""
@@ -104,28 +105,24 @@ class AdaptedTable(AdapterSource):
             start += len(chunk)
         return whole
 
-    def _batches(self) -> Iterator[tuple[int, Any]]:
-        start = 0
-        for batch in self._data.source.chunks(_ROWS_AT_ONCE):
-            yield start, batch
-            start += len(batch)
-
     def _place(self, row: int) -> str:
         return self._data.source.describe_row(row)
 
-    def _converted(self, batch: Any, place: Callable[[int], str]) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            converted = self._adapter.convert(batch, place).astype(np.float32)
-        if not np.isfinite(converted).all():
-            row = int(np.flatnonzero(~np.isfinite(converted).all(axis=1))[0])
-            raise ValueError(
-                f"X contains a value in {place(row)} that is too large for float32: rescale it"
-            )
-        return converted
+
+def converted(adapter: TableAdapter, batch: Any, place: Callable[[int], str]) -> np.ndarray:
+    """Convert rows to float32; a value that is too large for it is an error."""
+    with np.errstate(over="ignore"):
+        features = adapter.convert(batch, place).astype(np.float32)
+    if not np.isfinite(features).all():
+        row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
+        raise ValueError(
+            f"X contains a value in {place(row)} that is too large for float32: rescale it"
+        )
+    return features
 
 
 def _parts(batch: Any, start: int) -> Iterator[tuple[int, Any]]:
     """Divide a frame or an array into parts of a size that is quick to convert."""
-    for first in range(0, len(batch), _ROWS_AT_ONCE):
-        piece = slice(first, first + _ROWS_AT_ONCE)
+    for first in range(0, len(batch), ROWS_AT_ONCE):
+        piece = slice(first, first + ROWS_AT_ONCE)
         yield start + first, batch[piece] if isinstance(batch, np.ndarray) else batch.rows(piece)

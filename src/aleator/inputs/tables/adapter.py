@@ -12,9 +12,11 @@ from aleator.inputs.frames import Frame, as_frame, is_frame
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
-from aleator.inputs.sources import Source, evenly_spaced
+from aleator.inputs.sources import evenly_spaced
+from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
 from aleator.inputs.tables.adapted import AdaptedTable
+from aleator.inputs.tables.adapted_files import AdaptedTableFiles
 from aleator.inputs.tables.column import TableColumn
 from aleator.inputs.tables.learning import choose_encoders
 from aleator.inputs.tables.ngrams import NGrams
@@ -121,7 +123,7 @@ class TableAdapter(Adapter):
         self.scale = scale
         return self
 
-    def adapt(self, data: RawData) -> AdaptedTable:
+    def adapt(self, data: RawData) -> AdaptedTable | AdaptedTableFiles:
         """Return a source of converted rows; nothing is converted yet.
 
         Parameters
@@ -131,11 +133,13 @@ class TableAdapter(Adapter):
 
         Returns
         -------
-        AdaptedTable
+        AdaptedTable or AdaptedTableFiles
         """
+        if isinstance(data.source, TableFiles):
+            return AdaptedTableFiles(data.source, self)
         return AdaptedTable(data, self)
 
-    def read(self, X: Any) -> AdaptedTable:
+    def read(self, X: Any) -> AdaptedTable | AdaptedTableFiles:
         """Read new data and return a source of converted rows.
 
         Parameters
@@ -145,7 +149,7 @@ class TableAdapter(Adapter):
 
         Returns
         -------
-        AdaptedTable
+        AdaptedTable or AdaptedTableFiles
         """
         names = [column.name for column in self.columns]
         X = open_source(X, names if self._named else None)
@@ -246,7 +250,9 @@ class TableAdapter(Adapter):
     def _frame_of(self, values: np.ndarray) -> Frame:
         return as_frame(values, [column.name for column in self.columns])
 
-    def _scale_of(self, source: AdaptedTable, *, standardize: bool) -> dict[str, np.ndarray]:
+    def _scale_of(
+        self, source: AdaptedTable | AdaptedTableFiles, *, standardize: bool
+    ) -> dict[str, np.ndarray]:
         """One pass over all rows, which also checks their values."""
         from sklearn.preprocessing import StandardScaler
 
@@ -267,7 +273,8 @@ class TableAdapter(Adapter):
 
 
 def rows_at(data: RawData, index: np.ndarray) -> Frame:
-    """Return rows of a source as a frame."""
-    source: Source = data.source
-    rows = source.gather(index)
+    """Return rows of a source, at sorted positions, as a frame."""
+    if isinstance(data.source, TableFiles):
+        return data.source.frame_at(index)
+    rows = data.source.gather(index)
     return rows if isinstance(rows, Frame) else as_frame(rows, data.feature_names)
