@@ -163,9 +163,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         resolve_precision(self.precision, device)
         name = type(self).__name__
         X = open_source(X)
+        data = read(X, min_samples=2, estimator_name=name)
         # Column names of mixed types are refused now; the names are stored after training.
         validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
-        data = read(X, min_samples=2, estimator_name=name)
         modality = infer_modality(self.modality, data.shape)
         self._check_modality(modality)
         adapter = fit_adapter(modality.layout, data, name, self.preprocessing)

@@ -70,6 +70,11 @@ class AdaptedSource(AdapterSource):
             return None
         return array.reshape(len(array), *self.schema.shape)
 
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether the values need no conversion."""
+        return self.as_array() is not None
+
     def materialize(self) -> np.ndarray:
         """Return all samples as one array; a copy unless they need no conversion."""
         whole = self.as_array()

@@ -30,6 +30,11 @@ class AdapterSource(Source):
     def raw(self) -> Source:
         """The samples as they were given, or pieces of them."""
 
+    @property
+    @abstractmethod
+    def can_be_shared(self) -> bool:
+        """Whether `as_array` has an array of all samples for the training to use."""
+
     @abstractmethod
     def materialize(self) -> np.ndarray:
         """Return all samples as one array; a copy unless they need no conversion."""
@@ -103,6 +108,10 @@ class Adapter(ABC):
     @abstractmethod
     def columns_(self) -> list[ColumnRecord]:
         """What is done with every column; empty for data without columns."""
+
+    def facts(self) -> dict[str, str]:
+        """Return what else there is to say about the training data, for `aleator.describe`."""
+        return {}
 
     @abstractmethod
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:

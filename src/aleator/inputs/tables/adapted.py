@@ -90,11 +90,14 @@ class AdaptedTable(AdapterSource):
 
     def as_array(self) -> np.ndarray | None:
         """Convert all rows and keep them, if they are in memory and the result is not large."""
-        if self._kept is None and self.in_memory:
-            if 4 * len(self) * self.schema.size > BUFFER_SIZE:
-                return None
+        if self._kept is None and self.can_be_shared:
             self._kept = self.materialize()
         return self._kept
+
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether the rows are in memory, and not many when they are converted."""
+        return self.in_memory and 4 * len(self) * self.schema.size <= BUFFER_SIZE
 
     def materialize(self) -> np.ndarray:
         """Return all converted rows as one array."""

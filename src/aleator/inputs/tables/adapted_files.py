@@ -70,6 +70,11 @@ class AdaptedTableFiles(PiecewiseSource, AdapterSource):
             start += len(chunk)
         return whole
 
+    @property
+    def can_be_shared(self) -> bool:
+        """Whether there is an array of all rows: never."""
+        return False
+
     def describe_row(self, row: int) -> str:
         """Name a row by its file."""
         return self._files.describe_row(row)
