@@ -202,13 +202,19 @@ def test_a_name_that_is_there_twice_is_refused(numeric):
 
 
 def test_a_column_of_another_kind_at_transform():
-    X = pd.DataFrame({"age": [30, None, 50, 20], "city": ["Rome", "Bonn", "Rome", None],
-                      "born": pd.to_datetime(["1990-01-01", "1991-05-02", None, "1999-09-09"])})  # fmt: skip
+    born = ["1990-01-01", "1991-05-02", None, "1999-09-09"]
+    cities = ["Rome", "Bonn", "Rome", None]
+    X = pd.DataFrame({"age": [30, None, 50, 20], "city": cities, "born": pd.to_datetime(born)})
     adapter = adapter_of(X)
     expected = adapter.transform(X)
     # The same values as text, from CSV for example.
-    text = pd.DataFrame({"age": ["30", "?", "50.0", " 20"], "city": X["city"].astype("category"),
-                         "born": ["1990-01-01", "1991-05-02T00:00:00", "", "1999-09-09"]})  # fmt: skip
+    text = pd.DataFrame(
+        {
+            "age": ["30", "?", "50.0", " 20"],
+            "city": X["city"].astype("category"),
+            "born": ["1990-01-01", "1991-05-02T00:00:00", "", "1999-09-09"],
+        }
+    )
     np.testing.assert_array_equal(adapter.transform(text), expected)
     with pytest.raises(ValueError, match=r"column 'age' held numbers.*row 2 holds 'old'"):
         adapter.transform(text.assign(age=["1", "2", "old", "4"]))
