@@ -133,9 +133,11 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or
             (n, channels, height, width). Arrays are not copied, and memory-mapped arrays and
-            datasets are read batch by batch. A path or URL is that of a Parquet, Arrow, CSV or
-            .npy file, or of a folder of them, which may be larger than memory: row groups are read
-            in random order and mixed in a buffer. `aleator.open_table` chooses columns.
+            datasets are read batch by batch. A table may have text, categories, dates and missing
+            values; `aleator.describe` says what is made of them. A path or URL is that of a
+            Parquet, Arrow, CSV or .npy file, or of a folder of them, which may be larger than
+            memory: row groups are read in random order and mixed in a buffer. `aleator.open_table`
+            chooses columns.
         y : array-like of shape (n,), default=None
             Labels. Only classifiers use them; they need labels of at least two classes.
         sample_order : array-like of shape (n_passes, length), default=None
@@ -209,8 +211,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            Data of the kind and shape of the training data. Files are read piece by piece; their
-            columns are found by the names that they had in `fit`.
+            Data of the kind and shape of the training data. Files are read piece by piece. The
+            columns of tables are found by the names that they had in `fit`; others are ignored.
 
         Returns
         -------
@@ -242,8 +244,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            As in `transform`. If the training data had names of columns, a table or file may have
-            more columns, and a data frame those in `keep`.
+            As in `transform`.
         folder : str or path-like
             The folder, which must not exist, be empty, or hold parts of the same embedding.
         keep : sequence of str, default=()

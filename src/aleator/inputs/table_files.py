@@ -304,7 +304,16 @@ def _is_number(kind: Any) -> bool:
 
 
 def _bytes_per_row(kinds: Sequence[Any]) -> int:
-    return max(1, common_type(kinds).itemsize * len(kinds))
+    if all(_is_number(kind) for kind in kinds):
+        return max(1, common_type(kinds).itemsize * len(kinds))
+    # The features that are made of them, in single precision, if there are as many as there can be.
+    return 4 * sum(_most_features(kind) for kind in kinds)
+
+
+def _most_features(kind: Any) -> int:
+    if _is_number(kind):
+        return 2
+    return 40 if number_type(kind) is None else 11
 
 
 def _rows_per_piece(kinds: Sequence[Any], buffer_size: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -182,7 +183,11 @@ class Dates(ColumnEncoder):
     def from_saved(cls, stored: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Dates:
         """Make an encoder of what `to_dict` returned."""
         format = stored["format"]
-        return cls(None if format is None else _checked(format, str))
+        if format is not None:
+            # Whatever is no format cannot be read again from what it writes.
+            when = datetime.datetime(2000, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+            datetime.datetime.strptime(when.strftime(_checked(format, str)), format)
+        return cls(format)
 
 
 @dataclass(frozen=True)
