@@ -15,9 +15,10 @@ from aleator.inputs.sources import (
     evenly_spaced,
 )
 from aleator.inputs.tables import TableAdapter
+from aleator.inputs.texts.adapter import TextAdapter
 
 __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
-    "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source", "TableAdapter",
+    "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source", "TableAdapter", "TextAdapter",
     "evenly_spaced", "fit_adapter", "open_source", "read", "read_numbers", "restore_adapter",
 ]  # fmt: skip

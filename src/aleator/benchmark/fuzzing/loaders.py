@@ -72,6 +72,12 @@ def _mixed_table() -> Any:
     return frame
 
 
+def _texts() -> list[str | None]:
+    return [
+        f"{'Call' if i % 3 else 'see you'} at {i * i} — später {chr(0x4E00 + i)}" for i in range(39)
+    ] + [None]
+
+
 def _make_models(folder: Path) -> None:
     series = np.random.default_rng(0).normal(size=(40, 2, 12)).astype(np.float32)
     labels = np.arange(40) % 2
@@ -84,6 +90,7 @@ def _make_models(folder: Path) -> None:
             series
         ),
         "mixed": aleator.RandomFeatures(n_features=8, random_state=0).fit(_mixed_table()),
+        "text": aleator.RandomFeatures(n_features=8, random_state=0).fit(_texts()),
     }
     for name, estimator in fitted.items():
         estimator.save(folder / name)
@@ -107,6 +114,8 @@ def _read_models(folder: Path, draw: random.Random) -> None:
             # A name of a column that was changed does not fit, but nothing else may happen.
             with contextlib.suppress(ValueError):
                 loaded.transform(_mixed_table())
+        if model.name == "text":
+            loaded.transform(_texts())
 
 
 def _fit_with_checkpoints(folder: Path) -> None:
