@@ -10,6 +10,8 @@ import numpy as np
 from aleator.exceptions import MissingValuesError
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter
+from aleator.inputs.images.adapter import ImageAdapter
+from aleator.inputs.images.source import Images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData
 from aleator.inputs.table_files import TableFiles
@@ -20,7 +22,7 @@ from aleator.inputs.texts.source import TextSource
 
 # Under the names that saved models have. Those of older versions have none, and are of arrays.
 ADAPTERS: dict[str, type[Adapter]] = {
-    adapter.form: adapter for adapter in (InputAdapter, TableAdapter, TextAdapter)
+    adapter.form: adapter for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter)
 }
 
 
@@ -57,6 +59,12 @@ def fit_adapter(
     source = data.source
     if layout.given_as == TextAdapter.form:
         return TextAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, Images):
+        if layout.name != Images.modality:
+            raise ValueError(
+                f"X is images, but the modality is {layout.name!r}: leave it at 'auto'"
+            )
+        return ImageAdapter(layout, estimator_name).fit(data, preprocessing)
     if isinstance(source, TextSource):
         raise ValueError(
             f"could not convert string to float: X is text, but data of modality {layout.name!r} "

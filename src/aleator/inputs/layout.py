@@ -29,6 +29,9 @@ class ArrayLayout:
     given_as : str, default="array"
         Form in which the data are given, if it is not an array: the `form` of their adapter.
 
+    finds_channels : bool, default=False
+        Whether an array may have its channels as the last axis, where no other axis can be theirs.
+
     Examples
     --------
     >>> series = ArrayLayout("series", "series", ("channels", "time"), "channel")
@@ -44,6 +47,7 @@ class ArrayLayout:
     sizes: dict[str, str] = field(default_factory=dict)
     mixed_columns: bool = False
     given_as: str = "array"
+    finds_channels: bool = False
 
     @property
     def rank(self) -> int:

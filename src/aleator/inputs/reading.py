@@ -11,6 +11,7 @@ import torch
 from sklearn.utils import check_array
 
 from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
+from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
@@ -81,6 +82,10 @@ def read(
     """
     X = open_source(X)
     if not is_frame(X):
+        images = as_images(X, asked=modality == Images.modality)
+        if images is not None:
+            _check_length(len(images), min_samples, estimator_name)
+            return RawData(images)
         texts = as_texts(X, asked=modality == TextSource.modality)
         if texts is not None:
             _check_length(len(texts), min_samples, estimator_name)
