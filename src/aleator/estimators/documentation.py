@@ -25,7 +25,7 @@ encoder : str, torch.nn.Module or callable, default=?
 modality : {"auto", "table", "series", "image", "text"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
-    is text.
+    is text; a list or a folder of images is images.
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.

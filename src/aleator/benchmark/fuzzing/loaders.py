@@ -192,6 +192,21 @@ def _read_npy(folder: Path, draw: random.Random) -> None:
         aleator.RandomEncoder(embedding_dim=4, random_state=0).fit(path)
 
 
+def _write_images(folder: Path) -> None:
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, (8, 9, 12, 3), dtype=np.uint8)
+    for name, ending in (("cat", "png"), ("dog", "jpg"), ("owl", "gif"), ("fox", "tiff")):
+        (folder / name).mkdir()
+        for number in range(2):
+            image = Image.fromarray(pixels[number, : 9 - number])
+            image.save(folder / name / f"{number}.{ending}")
+
+
+def _read_images(folder: Path, draw: random.Random) -> None:
+    aleator.RandomEncoder(encoder="mlp", embedding_dim=4, random_state=0).fit(folder)
+
+
 LOADERS = {
     "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
     "checkpoint": Loader(
@@ -206,5 +221,6 @@ LOADERS = {
     ),
     "csv": Loader(_write_csv, _mutate_any, _read_table, [ValueError]),
     "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
+    "images": Loader(_write_images, _mutate_any, _read_images, [ValueError]),
     "npy": Loader(_make_npy, _mutate_any, _read_npy, [ValueError]),
 }
