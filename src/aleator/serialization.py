@@ -150,6 +150,8 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
             "plan_": None if content["plan"] is None else Plan.from_dict(content["plan"]),
         }
         if names is not None:
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ModelFileError(f"{folder} has no list of the names of columns")
             common["feature_names_in_"] = np.array(names, dtype=object)
         return SavedModel(
             content["estimator"],
