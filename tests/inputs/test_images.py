@@ -1,5 +1,7 @@
 """Images as they are: arrays with channels first or last, Pillow's images, files and folders."""
 
+import zlib
+
 import numpy as np
 import pytest
 import torch
@@ -174,6 +176,18 @@ def test_a_damaged_file_is_named(folder):
             read_again()
     with pytest.raises(FileNotFoundError, match="nothing"):
         model.transform([folder / "nothing.png"])
+
+
+def test_a_header_that_tells_of_too_many_pixels_is_refused_before_memory_is_taken(tmp_path):
+    whole = tmp_path / "blank.png"
+    Image.new("L", (400, 300)).save(whole)
+    data = bytearray(whole.read_bytes())
+    data[16:24] = (9000).to_bytes(4, "big") * 2  # width and height
+    data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
+    damaged = tmp_path / "damaged.png"
+    damaged.write_bytes(data)
+    with pytest.raises(DamagedFileError, match=r"damaged\.png.*9000 × 9000 pixels.*cannot hold"):
+        features().fit([whole, damaged])
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,6 @@ from aleator.inputs.texts.adapter import TextAdapter
 __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
     "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source",
-    "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read", "read_numbers",
-    "restore_adapter",
+    "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
+    "read_numbers", "restore_adapter",
 ]  # fmt: skip

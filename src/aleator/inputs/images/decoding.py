@@ -16,6 +16,9 @@ import torch
 from aleator.exceptions import DamagedFileError
 
 _CHANNELS = (1, 3, 4)
+# No format has more pixels in a byte than this, unless the image is blank. A header that says so is
+# damaged, and would take gigabytes.
+_MOST_PIXELS_PER_BYTE, _FEW_PIXELS = 2000, 1 << 19
 # Weights of red, green and blue in gray: those of Pillow and torchvision (ITU-R 601-2).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -130,6 +133,7 @@ def _decode_file(path: str | os.PathLike[str]) -> np.ndarray:
     image, _ = import_pillow()
     try:
         with image.open(path) as opened:
+            _check_size(opened, os.path.getsize(path))
             return _of_pillow(opened)
     except FileNotFoundError:
         raise
@@ -137,6 +141,16 @@ def _decode_file(path: str | os.PathLike[str]) -> np.ndarray:
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise DamagedFileError(f"{os.fspath(path)} cannot be read: {reason}") from error
+
+
+def _check_size(image: Any, n_bytes: int) -> None:
+    """Raise ValueError if a file is too small for the size that its header tells."""
+    width, height = image.size
+    if image.mode != "1" and width * height > max(_FEW_PIXELS, _MOST_PIXELS_PER_BYTE * n_bytes):
+        raise ValueError(
+            f"its header tells of {width} × {height} pixels, but a file of {n_bytes} bytes cannot "
+            "hold so many"
+        )
 
 
 def _of_pillow(given: Any) -> np.ndarray:
