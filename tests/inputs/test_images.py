@@ -9,6 +9,7 @@ from PIL import Image
 
 import aleator
 from aleator import LFR, RandomFeatures, describe, load, open_images
+from aleator.evaluation import label_curve
 from aleator.exceptions import DamagedFileError
 from aleator.inputs import fit_adapter, read
 from aleator.inputs.images.decoding import decode, resize
@@ -222,3 +223,15 @@ def test_resizing_keeps_what_has_the_size():
     image = np.random.default_rng(0).random((3, 5, 6), dtype=np.float32)
     assert resize(image, (5, 6)) is image
     assert resize(image, (2, 9)).shape == (3, 2, 9)
+
+
+def test_label_curves_of_a_folder(folder):
+    images = open_images(folder)
+    models = {
+        "features": features().fit(images),
+        "mlp": aleator.Supervised(epochs=1, encoder="mlp"),
+    }
+    curve = label_curve(
+        images, images.labels, folder, images.labels, models=models, n_labels=[4, "all"], draws=1
+    )
+    assert all(curve.accuracy[name].shape == (2, 1) for name in models)

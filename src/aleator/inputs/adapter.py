@@ -15,7 +15,6 @@ from aleator.inputs.images.channels import ChannelsFirst
 from aleator.inputs.images.decoding import has_channels_last
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData, read_numbers
-from aleator.inputs.sources import ArraySource
 
 
 @dataclass
@@ -216,13 +215,11 @@ class InputAdapter(Adapter):
         return problem
 
     def _with_channels_first(self, data: RawData) -> RawData:
-        """Move the channels of images to where networks expect them, without a copy."""
-        source, shape = data.source, data.shape[1:]
+        """Move the channels of images to where networks expect them, when they are read."""
+        shape = data.shape[1:]
         if not self.layout.finds_channels or len(shape) != 3 or not has_channels_last(shape):
             return data
-        if isinstance(source, ArraySource):
-            return RawData(ArraySource(np.moveaxis(source.array, -1, 1)), data.feature_names)
-        return RawData(ChannelsFirst(source), data.feature_names)
+        return RawData(ChannelsFirst(data.source), data.feature_names)
 
     def _scan(self, data: RawData, *, standardize: bool) -> None:
         """One pass over the training data: values are checked, and their scale is computed."""

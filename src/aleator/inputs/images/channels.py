@@ -1,4 +1,4 @@
-"""Images that are not an array in memory, with their channels as the first axis."""
+"""Images whose channels become the first axis when they are read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from aleator.inputs.sources import Schema, Source
 
 class ChannelsFirst(Source):
     """Samples of another source, whose last axis becomes the first.
+
+    What is read is contiguous: how a convolution rounds depends on the order in memory.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ class ChannelsFirst(Source):
 
     def gather(self, index: np.ndarray) -> np.ndarray:
         """Return the samples at `index`, in that order."""
-        return np.moveaxis(self._source.gather(index), -1, 1)
+        return _moved(self._source.gather(index))
 
     def in_order(self, order: np.ndarray) -> ChannelsFirst:
         """Return a source for reading the samples at `order` once, in this order."""
@@ -45,4 +47,8 @@ class ChannelsFirst(Source):
 
     def _slice(self, start: int, stop: int) -> np.ndarray:
         chunks = list(self._source.chunks(stop - start, start, stop))
-        return np.moveaxis(chunks[0] if len(chunks) == 1 else np.concatenate(chunks), -1, 1)
+        return _moved(chunks[0] if len(chunks) == 1 else np.concatenate(chunks))
+
+
+def _moved(images: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(images, -1, 1))
