@@ -43,6 +43,10 @@ class VocabularyCounts(DrawnModule):
         super().__init__()
         self.store(column=column)
 
+    def prepare(self) -> None:
+        """Check the members of a saved model."""
+        _check(self.column, self.column.ndim == 2)
+
     def forward(self, x: Tensor) -> Tensor:
         """Return the sums.
 
@@ -113,7 +117,10 @@ class DocumentSimilarity(DrawnModule):
             self.prepare()
 
     def prepare(self) -> None:
-        """Read the number of features."""
+        """Read the number of features, and check the sizes of a saved model."""
+        count, members = self.column.shape if self.column.ndim == 2 else (-1, -1)
+        fits = self.document.ndim == 3 and self.document.shape[::2] == (count, members)
+        _check(self.column, fits and self.output_dim.ndim == 0)
         self._width = int(self.output_dim)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -180,3 +187,8 @@ def column_weights(sample: Tensor) -> Tensor:
     """
     weight = sample.abs().sum(0).cpu()
     return weight if bool((weight > 0).any()) else torch.ones_like(weight)
+
+
+def _check(column: Tensor, has_right_sizes: bool) -> None:
+    if not has_right_sizes or column.is_floating_point():
+        raise ValueError("the vocabularies have other sizes than their documents, or no members")
