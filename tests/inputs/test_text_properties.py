@@ -39,6 +39,7 @@ def test_a_saved_model_gives_the_same_embedding(texts):
         again = load(folder)
     np.testing.assert_array_equal(again.adapter_.transform(texts), model.adapter_.transform(texts))
     np.testing.assert_array_equal(again.transform(texts), expected)
+    assert again.adapter_.missing == model.adapter_.missing
     order = np.random.default_rng(0).permutation(len(texts))
     permuted = model.transform([texts[i] for i in order])
     np.testing.assert_allclose(permuted, expected[order], rtol=1e-4, atol=1e-5)
