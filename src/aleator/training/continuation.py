@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,44 @@ def fitting_state() -> Iterator[None]:
         raise CheckpointError(
             f"the state of the checkpoint does not fit this run: {' '.join(str(error).split())}"
         ) from error
+
+
+def history_of_state(state: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a copy of the history in a state, whose entries are what the trainer writes.
+
+    Parameters
+    ----------
+    state : dict
+        State of a trainer.
+
+    Returns
+    -------
+    list of dict
+
+    Examples
+    --------
+    >>> record = {"epoch": 0, "phase": "joint", "loss": 0.5, "seconds": 0.1, "steps": 3}
+    >>> history_of_state({"history": [record]}) == [record]
+    True
+    """
+    for number, record in enumerate(state["history"]):
+        if not isinstance(record, dict):
+            raise TypeError(f"entry {number} of the history is not a record")
+        for name, kind in _RECORD.items():
+            if name in record and not isinstance(record[name], kind):
+                raise TypeError(f"{name!r} of record {number} of the history is {record[name]!r}")
+    return copy.deepcopy(state["history"])  # type: ignore[no-any-return]
+
+
+_RECORD: dict[str, Any] = {
+    "epoch": int,
+    "phase": str,
+    "loss": (int, float),
+    "seconds": (int, float),
+    "steps": int,
+    "embedding_std": (int, float),
+    "effective_rank": (int, float),
+}
 
 
 def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:

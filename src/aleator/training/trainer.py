@@ -17,7 +17,7 @@ from torch import Tensor
 from aleator.exceptions import GraphCaptureWarning
 from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.columns import ColumnStore
-from aleator.training.continuation import fitting_state
+from aleator.training.continuation import fitting_state, history_of_state
 from aleator.training.devices import (
     autocast,
     current_device,
@@ -313,7 +313,7 @@ class Trainer:
         with fitting_state():
             for name, module in self._method.modules.items():
                 module.load_state_dict(state["modules"][name])
-            self.history = copy.deepcopy(state["history"])
+            self.history = history_of_state(state)
             if self._monitor is not None:
                 self._monitor.load_state_dict(state["monitor"])
 
