@@ -59,7 +59,7 @@ def history_of_state(state: dict[str, Any]) -> list[dict[str, Any]]:
         for name, kind in _RECORD.items():
             if name in record and not isinstance(record[name], kind):
                 raise TypeError(f"{name!r} of record {number} of the history is {record[name]!r}")
-    return copy.deepcopy(state["history"])  # type: ignore[no-any-return]
+    return copy.deepcopy(state["history"])
 
 
 _RECORD: dict[str, Any] = {
