@@ -62,6 +62,29 @@ def history_of_state(state: dict[str, Any]) -> list[dict[str, Any]]:
     return copy.deepcopy(state["history"])
 
 
+def is_finished(state: dict[str, Any], n_rounds: int) -> bool:
+    """Whether nothing is left to train, so that only the networks are of use.
+
+    Parameters
+    ----------
+    state : dict
+        State of a trainer.
+    n_rounds : int
+        Rounds of the whole training.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_finished({"position": {"round": 3, "turn": 0}}, 3)
+    True
+    """
+    with fitting_state():
+        return bool(state["position"]["round"] >= n_rounds > 0)
+
+
 _RECORD: dict[str, Any] = {
     "epoch": int,
     "phase": str,
@@ -96,7 +119,8 @@ def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
     >>> plan_of_state({"plan": plan.to_dict()}, Plan("cpu", "32", False, 128, (), 7)) == plan
     True
     """
-    saved = Plan.from_dict(state["plan"])
+    with fitting_state():
+        saved = Plan.from_dict(state["plan"])
     same = (saved.device, saved.precision) == (present.device, present.precision)
     return saved if same else present
 
@@ -111,7 +135,8 @@ def warn_of_other_conditions(state: dict[str, Any], device: torch.device) -> Non
     device : torch.device
         Device of the training.
     """
-    then, now = state["conditions"], rounding_conditions(device)
+    with fitting_state():
+        then, now = dict(state["conditions"]), rounding_conditions(device)
     changes = [
         f"{name} {then.get(name)} → {now[name]}" for name in now if then.get(name) != now[name]
     ]

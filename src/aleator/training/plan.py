@@ -119,7 +119,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Plan:
-        """Make a plan from what `to_dict` returned."""
+        """Make a plan from what `to_dict` returned; anything else is a TypeError or ValueError."""
         placements = tuple(Placement(**place) for place in stored["placements"])
         return cls(**{**stored, "placements": placements})
 

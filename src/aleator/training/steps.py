@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -98,7 +99,7 @@ class GraphedStep:
                 step(self._index)
             torch.cuda.current_stream(device).wait_stream(stream)
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
+            with _no_garbage_collection(), torch.cuda.graph(self._graph):
                 step(self._index)
         finally:
             step.updating = False
@@ -111,6 +112,18 @@ class GraphedStep:
         """Train on the samples at `index`."""
         self._index.copy_(index)
         self._graph.replay()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep Python from freeing graphs of an earlier fit, which ends a capture with an error."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def snapshot(

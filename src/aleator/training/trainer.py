@@ -17,7 +17,7 @@ from torch import Tensor
 from aleator.exceptions import GraphCaptureWarning
 from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.columns import ColumnStore
-from aleator.training.continuation import fitting_state, history_of_state
+from aleator.training.continuation import fitting_state, history_of_state, is_finished
 from aleator.training.devices import (
     autocast,
     current_device,
@@ -138,7 +138,8 @@ class Trainer:
             DeferredInterrupt(active=self._checkpoints is not None) as interrupt,
         ):
             try:
-                if self._is_finished(self._saved_state):
+                state = self._saved_state
+                if state is not None and is_finished(state, self._duration.count):
                     self._restore_networks()
                 else:
                     self._set_up_what_fits()
@@ -316,9 +317,6 @@ class Trainer:
             self.history = history_of_state(state)
             if self._monitor is not None:
                 self._monitor.load_state_dict(state["monitor"])
-
-    def _is_finished(self, state: dict[str, Any] | None) -> bool:
-        return state is not None and state["position"]["round"] >= self._duration.count > 0
 
     def _set_up_what_fits(self) -> None:
         """Set up, and keep less in memory as long as it does not suffice."""

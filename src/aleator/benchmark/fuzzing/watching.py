@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 # Python and libraries allocate a little for any error they make; files are compared beyond that.
@@ -89,16 +90,26 @@ class Watch:
             if not str(path.absolute()).startswith(self._allowed):
                 self._opened.append(str(path))
         elif event in ("os.system", "subprocess.Popen", "pickle.find_class", "exec"):
-            # Importing a module runs `exec` too; its code comes from an allowed file.
             code = arguments[0] if arguments else None
-            name = getattr(code, "co_filename", "")
-            if event != "exec" or not str(name).startswith((*self._allowed, "<frozen")):
+            name = str(getattr(code, "co_filename", ""))
+            # Importing a module runs `exec`, of an allowed file or of what a dataclass makes.
+            imported = name.startswith((*self._allowed, "<frozen")) or _is_importing()
+            if event != "exec" or not imported:
                 self._opened.append(f"{event} {arguments!r:.80}")
 
     def _report(self, what: str, case: str) -> None:
         # Numbers differ from case to case.
         kind = "".join("#" if c.isdigit() else c for c in what)[:110]
         self.findings.setdefault(kind, f"{what} [{case}]")
+
+
+def _is_importing() -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _innermost(error: BaseException) -> str:
