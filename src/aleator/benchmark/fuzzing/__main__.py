@@ -17,7 +17,7 @@ from typing import Any
 
 from aleator.atomic_io import write_file
 from aleator.benchmark.fuzzing.loaders import LOADERS
-from aleator.benchmark.fuzzing.watching import Watch
+from aleator.benchmark.fuzzing.watching import Watch, kind_of
 
 RESULTS = Path("benchmarks/results/reliability.json")
 _PART = 5000  # inputs of one process, so that a leak or a crash spoils no more than that
@@ -122,7 +122,9 @@ def fuzz_in_parts(name: str, inputs: int, pool: Executor) -> dict[str, Any]:
     counts = {
         key: sum(result.get(key, 0) for result in results) for key in ("inputs", "read", "rejected")
     }
-    return {**counts, "findings": sorted({f for result in results for f in result["findings"]})}
+    # One case of a kind is enough.
+    findings = {kind_of(finding): finding for result in results for finding in result["findings"]}
+    return {**counts, "findings": sorted(findings.values())}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
