@@ -325,14 +325,14 @@ def test_a_stopped_fit_continues_from_its_checkpoint(name, random, tmp_path, mon
 
 def test_memory_that_runs_out_on_the_device(random):
     """Real: other tensors leave room for the network, but not for activations of a whole batch."""
-    X = random.normal(size=(8192, 64)).astype(np.float32)
+    X = random.normal(size=(2048, 64)).astype(np.float32)
     encoder = nn.Sequential(*[nn.Sequential(nn.Linear(64, 16384), nn.ReLU(), nn.Linear(16384, 64))
                               for _ in range(4)])  # fmt: skip
-    settings = {"encoder": encoder, "batch_size": 8192, "epochs": 2, "random_state": 0}
+    settings = {"encoder": encoder, "batch_size": 2048, "epochs": 2, "random_state": 0}
     whole = SimCLR(device="cuda", precision="32", **settings).fit(X)
     torch.cuda.empty_cache()
     _, total = torch.cuda.mem_get_info()
-    torch.cuda.set_per_process_memory_fraction(min(1.0, 3.5e9 / total))
+    torch.cuda.set_per_process_memory_fraction(min(1.0, 0.6e9 / total))
     try:
         with pytest.warns(LessMemoryWarning, match="rows at a time"):
             divided = SimCLR(device="cuda", precision="32", **settings).fit(X)
