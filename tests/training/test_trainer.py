@@ -1,5 +1,6 @@
 """What the trainer owns: order, learning rates, modes, graphs, progress and its state."""
 
+import gc
 import io
 import re
 import sys
@@ -20,7 +21,7 @@ from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler, batch_sizes
 from aleator.training.schedules import Schedule
-from aleator.training.steps import snapshot
+from aleator.training.steps import no_garbage_collection, snapshot
 from aleator.training.trainer import Trainer
 from tests.small import small_lfr
 from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
@@ -224,3 +225,14 @@ def test_verbose_prints_a_line_per_pass(table, capfd, verbose, phases):
     for line, record in zip(out.splitlines(), shown, strict=True):
         assert line.startswith(f"[LFR] epoch {record['epoch'] + 1}, {record['phase']}: loss ")
         assert f"loss {record['loss']:.4g}," in line
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_collected_while_a_graph_is_captured(enabled):
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with no_garbage_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()

@@ -99,7 +99,7 @@ class GraphedStep:
                 step(self._index)
             torch.cuda.current_stream(device).wait_stream(stream)
             self._graph = torch.cuda.CUDAGraph()
-            with _no_garbage_collection(), torch.cuda.graph(self._graph):
+            with no_garbage_collection(), torch.cuda.graph(self._graph):
                 step(self._index)
         finally:
             step.updating = False
@@ -115,8 +115,15 @@ class GraphedStep:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Keep Python from freeing graphs of an earlier fit, which ends a capture with an error."""
+def no_garbage_collection() -> Iterator[None]:
+    """Keep Python from freeing graphs of an earlier fit, which ends a capture with an error.
+
+    Examples
+    --------
+    >>> with no_garbage_collection():
+    ...     gc.isenabled()
+    False
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
