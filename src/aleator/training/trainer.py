@@ -7,8 +7,8 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -107,6 +107,9 @@ class Trainer:
         self._checkpoints = checkpoints
         self._on_step = on_step
         self._device = torch.device(plan.device)
+        # Not a method: columns and steps that refer to the trainer would keep it, with all its
+        # tensors, until the garbage collector finds the cycle.
+        self._autocast = partial(autocast, plan.precision, self._device)
         self._sizes = self._batch_sizes(drop_last)
         self._round = self._turn = 0
         self._phases: list[PhaseState] = []
@@ -416,6 +419,3 @@ class Trainer:
                 self.plan = replace(self.plan, graphs=False)
                 return state.step
         return state.graphs[len(index)]
-
-    def _autocast(self) -> AbstractContextManager[None]:
-        return autocast(self.plan.precision, self._device)
