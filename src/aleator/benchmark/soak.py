@@ -191,8 +191,8 @@ def summarize(readings: Sequence[dict[str, int]]) -> dict[str, Any]:
     --------
     >>> held = [{"resident": 100 + i // 10, "threads": 3, "files": 5} for i in range(100)]
     >>> result = summarize(held)
-    >>> result["resident_bytes_by_tenth"][:3], round(result["growth"], 3), result["threads"]
-    ([100, 101, 102], 0.079, [3])
+    >>> result["resident_bytes_by_tenth"][:3], round(result["growth"], 3)
+    ([100, 101, 102], 0.079)
     """
     tenths = np.array_split(np.arange(len(readings)), TENTHS)
     resident = [int(np.median([readings[i]["resident"] for i in tenth])) for tenth in tenths]
@@ -201,8 +201,8 @@ def summarize(readings: Sequence[dict[str, int]]) -> dict[str, Any]:
         "rounds": len(readings),
         "resident_bytes_by_tenth": resident,
         "growth": resident[-1] / resident[1] - 1,
-        "threads": sorted({reading["threads"] for reading in after}),
-        "files": sorted({reading["files"] for reading in after}),
+        "threads_of_process": sorted({reading["threads"] for reading in after}),
+        "open_files": sorted({reading["files"] for reading in after}),
     }
 
 
@@ -216,10 +216,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="JSON file to which the result is added")
     options = parser.parse_args(arguments)
 
+    import pyarrow
     import torch
 
     from aleator.benchmark.provenance import stamp
 
+    # Arrow starts up to eight threads for reading, each when reads first overlap so far, which may
+    # be late. One is there after the first round.
+    pyarrow.set_io_thread_count(1)
     about = stamp("cpu")  # before the hour, in which files may be edited
     readings = soak(options.minutes, rounds=TENTHS)
     result = {

@@ -121,12 +121,10 @@ class KeptColumns:
         self.names = list(names)
         if not names:
             return
-        known = table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names
-        for name in names:
-            if known.count(name) != 1 or self.names.count(name) != 1:
-                raise ValueError(
-                    f"keep={self.names}, but there is no column {name!r}, or more than one"
-                )
+        check_keep(
+            names,
+            table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names,
+        )
 
     def read(self, start: int, stop: int) -> Any:
         """Return the rows from `start` to `stop` as a pyarrow Table."""
@@ -158,8 +156,7 @@ def separate_kept(
     kept : KeptColumns
         The columns that are copied.
     """
-    if isinstance(keep, str):
-        raise ValueError(f"keep must be a list of names, got {keep!r}")
+    check_keep(keep, keep)
     if not keep:
         return X, KeptColumns(None, ())
     pa = import_pyarrow()
@@ -221,8 +218,7 @@ def write_parts(
         Precision of the training.
     """
     names = [str(name) for name in estimator.get_feature_names_out()]
-    if both := sorted(set(names) & set(kept.names)):
-        raise ValueError(f"keep contains {both[0]!r}, which is also a column of the embedding")
+    check_names_differ(kept.names, names)
     piece = rows_per_piece(source.schema.size, device)
     if rows_per_part is None:
         rows_per_part = max(1, _PART_BYTES // (4 * len(names) * piece)) * piece
@@ -343,6 +339,32 @@ def _digest_of_source(source: AdaptedSource) -> str:
     rows = raw.gather(evenly_spaced(len(raw), _ROWS_COMPARED))
     about = [len(raw), list(raw.schema.shape), str(raw.schema.dtype)]
     return hashlib.sha256(json_digest(about).encode() + rows.tobytes()).hexdigest()
+
+
+def check_keep(keep: Sequence[str], known: Sequence[str]) -> None:
+    """Raise ValueError unless `keep` is a list of columns, each of which is there once.
+
+    Examples
+    --------
+    >>> check_keep(["id"], ["id", "age"])
+    """
+    if isinstance(keep, str):
+        raise ValueError(f"keep must be a list of names, got {keep!r}")
+    keep, known = list(keep), list(known)
+    for name in keep:
+        if known.count(name) != 1 or keep.count(name) != 1:
+            raise ValueError(f"keep={keep}, but there is no column {name!r}, or more than one")
+
+
+def check_names_differ(keep: Sequence[str], names: Sequence[str]) -> None:
+    """Raise ValueError if a column that is copied has the name of one of the embedding.
+
+    Examples
+    --------
+    >>> check_names_differ(["id"], ["lfr0", "lfr1"])
+    """
+    if both := sorted(set(names) & set(keep)):
+        raise ValueError(f"keep contains {both[0]!r}, which is also a column of the embedding")
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
