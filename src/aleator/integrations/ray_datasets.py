@@ -36,14 +36,14 @@ def transform_ray(
         column that holds a whole series or image in every row, as a tensor or as nested lists. None
         is all columns that are not kept.
     **options : object
-        Options of `ray.data.Dataset.map_batches`, such as ``concurrency=4`` (actors),
-        ``batch_size=4096`` or ``num_gpus=1``.
+        Options of `ray.data.Dataset.map_batches`, such as ``batch_size=4096``, ``num_gpus=1`` or
+        ``compute=ray.data.ActorPoolStrategy(size=4)`` (four actors).
 
     Returns
     -------
     ray.data.Dataset
         The columns in `keep`, then the embedding in float32. Ray Data has no way to declare a
-        schema: its method `schema` embeds a first block.
+        schema: its method `schema` embeds a first block, and is None if there are no rows.
 
     See Also
     --------
@@ -54,7 +54,7 @@ def transform_ray(
     >>> import ray  # doctest: +SKIP
     >>> from aleator.integrations import transform_ray
     >>> dataset = ray.data.read_parquet("people")  # doctest: +SKIP
-    >>> embedded = transform_ray(dataset, "model", keep=["id"], concurrency=2)  # doctest: +SKIP
+    >>> embedded = transform_ray(dataset, "model", keep=["id"])  # doctest: +SKIP
     >>> embedded.write_parquet("embedded")  # doctest: +SKIP
     """
     _check_installed()
