@@ -125,7 +125,7 @@ def test_a_worker_that_cannot_read_the_folder_says_so(folder, people):
         (lambda x: pd.concat([x, x[["age"]]], axis=1), ["id"], "'age', but there is none, or more"),
         (lambda x: x, ["id", "id"], "no column 'id', or more than one"),
         (lambda x: x, "id", "keep must be a list of names, got 'id'"),
-        (lambda x: x.assign(randomencoder1=0), ["randomencoder1"], "is also a column of the embedd"),
+        (lambda x: x.assign(randomencoder1=0), ["randomencoder1"], "which is also a column"),
     ],
 )  # fmt: skip
 def test_wrong_columns_are_our_own_errors(folder, people, change, keep, message):

@@ -29,6 +29,7 @@ from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.embedding import embed
+from aleator.training.local_randomness import LocalRandomness
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
 
@@ -302,10 +303,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
 
         def build(name: str) -> Any:
-            with seeded(0):  # the weights are replaced
-                return cls._networks[name].build(made, context)
+            return cls._networks[name].build(made, context)
 
-        attributes = serialization.restored_networks(saved, made, cls._networks, networks, build)
+        with LocalRandomness(0):  # all weights are replaced
+            attributes = serialization.restored_networks(
+                saved, made, cls._networks, networks, build
+            )
         attributes |= {**saved.attributes, **saved.common_attributes, "adapter_": adapter}
         for name, value in attributes.items():
             setattr(made, name, value)

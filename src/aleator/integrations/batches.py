@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,10 +125,6 @@ class BatchEmbedder:
             X = import_pyarrow().Table.from_pandas(features, preserve_index=False)
         embedded = pd.DataFrame(self._embed(X), index=frame.index, columns=list(self.names))
         return pd.concat([frame[list(self.keep)], embedded], axis=1) if self.keep else embedded
-
-    def embed_frames(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """Embed one pandas DataFrame after another."""
-        return map(self.embed_frame, frames)
 
     def _features_of(self, known: Iterable[Any]) -> list[Any]:
         if self.columns is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from aleator.integrations.batches import BatchEmbedder
@@ -56,10 +57,22 @@ def transform_spark(
     embedder = BatchEmbedder.prepare(model, columns, keep, frame.columns)
     kept = [frame.schema[name] for name in embedder.keep]
     made = [types.StructField(name, types.FloatType(), nullable=False) for name in embedder.names]
-    if embedder.needed is not None:  # Spark then need not read, nor convert, the others
-        quoted = ("`" + name.replace("`", "``") + "`" for name in embedder.needed)
-        frame = frame.select(*quoted)
-    return frame.mapInPandas(embedder.embed_frames, types.StructType([*kept, *made]))
+    # Spark then need not read, nor convert, the other columns. They have other names meanwhile,
+    # since `mapInPandas` does not find columns with a dot in their names.
+    needed = frame.columns if embedder.needed is None else embedder.needed
+    quoted = ["`" + name.replace("`", "``") + "`" for name in needed]
+    chosen = frame.select(*(frame[name].alias(f"_{i}") for i, name in enumerate(quoted)))
+    return chosen.mapInPandas(
+        partial(_embed_frames, embedder, needed), types.StructType([*kept, *made])
+    )
+
+
+def _embed_frames(
+    embedder: BatchEmbedder, names: Sequence[str], frames: Iterable[Any]
+) -> Iterator[Any]:
+    """Embed the batches of a partition, whose columns get their names back."""
+    for frame in frames:
+        yield embedder.embed_frame(frame.set_axis(list(names), axis=1))
 
 
 def _import_types() -> Any:

@@ -21,7 +21,6 @@ from aleator.training.continuation import fitting_state
 from aleator.training.devices import (
     autocast,
     current_device,
-    math_mode,
     rng_state,
     rounding_conditions,
     seeded,
@@ -31,6 +30,7 @@ from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_
 from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
+from aleator.training.math_mode import math_mode
 from aleator.training.method import Method, ParameterGroup, Phase
 from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
