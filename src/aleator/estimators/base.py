@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
-from aleator.estimators.embedding_parts import check_folder, separate_kept, write_parts
+from aleator.estimators.embedding_parts import check_folder, write_parts
 from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, TrainingSpec
+from aleator.estimators.kept_columns import separate_kept
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aleator.estimators.embedding_parts import check_keep, check_names_differ
+from aleator.estimators.kept_columns import check_keep, check_names_differ
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.integrations.worker_model import WorkerModel
 
