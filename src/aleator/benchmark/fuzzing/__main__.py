@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from aleator.atomic_io import write_file
 from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.fuzzing.watching import Watch
-
-RESULTS = Path("benchmarks/results/reliability.json")
+from aleator.benchmark.reliability import RESULTS, add_result
 
 
 def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
@@ -121,10 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = _in_a_process(name, options.inputs)
         failed |= bool(result["findings"])
         print(name, json.dumps(result, indent=1), flush=True)
-        stored = json.loads(options.out.read_text()) if options.out.exists() else {}
         command = f"python -m aleator.benchmark.fuzzing {name} --inputs {options.inputs}"
-        stored.setdefault("fuzzing", {})[name] = {"command": command, **result}
-        write_file(options.out, (json.dumps(stored, indent=1) + "\n").encode())
+        add_result(options.out, "fuzzing", name, result={"command": command, **result})
     return int(failed)
 
 
