@@ -13,8 +13,9 @@ from torch import nn
 
 from aleator.exceptions import GraphCaptureWarning
 from aleator.training import trainer as trainer_module
-from aleator.training.devices import math_mode, resolve_precision, seeded
+from aleator.training.devices import resolve_precision, seeded
 from aleator.training.host_rows import TensorRows
+from aleator.training.math_mode import math_mode
 from aleator.training.method import INPUT, Method, ParameterGroup, Phase
 from aleator.training.optimizers import Optimizer, OptimizerSettings
 from aleator.training.plan import Duration, make_plan

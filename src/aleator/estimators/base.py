@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
-from aleator.estimators.embedding_parts import check_folder, separate_kept, write_parts
+from aleator.estimators.embedding_parts import check_folder, write_parts
 from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, TrainingSpec
+from aleator.estimators.kept_columns import separate_kept
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
@@ -29,6 +30,7 @@ from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.embedding import embed
+from aleator.training.local_randomness import LocalRandomness
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
 
@@ -302,10 +304,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
 
         def build(name: str) -> Any:
-            with seeded(0):  # the weights are replaced
-                return cls._networks[name].build(made, context)
+            return cls._networks[name].build(made, context)
 
-        attributes = serialization.restored_networks(saved, made, cls._networks, networks, build)
+        with LocalRandomness(0):  # all weights are replaced
+            attributes = serialization.restored_networks(
+                saved, made, cls._networks, networks, build
+            )
         attributes |= {**saved.attributes, **saved.common_attributes, "adapter_": adapter}
         for name, value in attributes.items():
             setattr(made, name, value)

@@ -12,7 +12,7 @@ from torch import nn
 from aleator.inputs import Source
 from aleator.networks.shapes import flatten_output
 from aleator.training.columns import rows_per_piece
-from aleator.training.devices import math_mode
+from aleator.training.math_mode import math_mode
 
 
 def embed(encoder: nn.Module, source: Source, device: torch.device, precision: str) -> np.ndarray:

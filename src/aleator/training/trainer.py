@@ -7,8 +7,8 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,7 +21,6 @@ from aleator.training.continuation import fitting_state, history_of_state, is_fi
 from aleator.training.devices import (
     autocast,
     current_device,
-    math_mode,
     rng_state,
     rounding_conditions,
     seeded,
@@ -31,6 +30,7 @@ from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_
 from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
+from aleator.training.math_mode import math_mode
 from aleator.training.method import Method, ParameterGroup, Phase
 from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
@@ -107,6 +107,9 @@ class Trainer:
         self._checkpoints = checkpoints
         self._on_step = on_step
         self._device = torch.device(plan.device)
+        # Not a method: columns and steps that refer to the trainer would keep it, with all its
+        # tensors, until the garbage collector finds the cycle.
+        self._autocast = partial(autocast, plan.precision, self._device)
         self._sizes = self._batch_sizes(drop_last)
         self._round = self._turn = 0
         self._phases: list[PhaseState] = []
@@ -414,6 +417,3 @@ class Trainer:
                 self.plan = replace(self.plan, graphs=False)
                 return state.step
         return state.graphs[len(index)]
-
-    def _autocast(self) -> AbstractContextManager[None]:
-        return autocast(self.plan.precision, self._device)

@@ -15,11 +15,10 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from aleator.atomic_io import write_file
 from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.fuzzing.watching import Watch, kind_of
+from aleator.benchmark.reliability import RESULTS, add_result
 
-RESULTS = Path("benchmarks/results/reliability.json")
 _PART = 5000  # inputs of one process, so that a leak or a crash spoils no more than that
 
 
@@ -156,9 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "seconds": round(time.perf_counter() - start, 1),
                 **stamp("cpu"),
             }
-            stored = json.loads(options.out.read_text()) if options.out.exists() else {}
-            stored.setdefault("fuzzing", {})[name] = entry
-            write_file(options.out, (json.dumps(stored, indent=1) + "\n").encode())
+            add_result(options.out, "fuzzing", name, result=entry)
     return int(failed)
 
 
