@@ -3,14 +3,15 @@
 import doctest
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def test_large_data(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["large-data", "tables"])
+def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    result = doctest.testfile(
-        str(DOCS / "large-data.md"), module_relative=False, optionflags=options
-    )
+    result = doctest.testfile(str(DOCS / f"{name}.md"), module_relative=False, optionflags=options)
     assert result.failed == 0
     assert result.attempted > 10

@@ -50,3 +50,7 @@ class CheckpointWarning(UserWarning):
 
 class DamagedFileError(ValueError):
     """A file of a data set cannot be read; the message names the file."""
+
+
+class MissingValuesError(ValueError):
+    """Values are missing where they cannot be, as in series and images; the message says where."""

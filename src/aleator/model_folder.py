@@ -69,6 +69,8 @@ def _read_weights(folder: Path, expected: dict[str, Any]) -> dict[str, Tensor]:
         return read_tensors(path, expected)
     except FileNotFoundError:
         raise ModelFileError(f"the weights of the model are missing: {path}") from None
+    except OSError as error:  # for example a name that is too long
+        raise ModelFileError(f"the weights of the model cannot be read: {error}") from None
     except DataFileError as error:
         raise ModelFileError(str(error)) from None
 

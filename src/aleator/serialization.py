@@ -74,9 +74,9 @@ class SavedModel:
     parameters : dict
         Parameters of the estimator.
     adapter : dict
-        Modality and shapes of the input adapter.
-    scale : dict of str to ndarray
-        Mean and deviation of the input adapter.
+        Everything else that the input adapter learned.
+    arrays : dict of str to ndarray
+        Arrays of the input adapter.
     attributes : dict
         Fitted attributes of the method.
     common_attributes : dict
@@ -90,7 +90,7 @@ class SavedModel:
     estimator: str
     parameters: dict[str, Any]
     adapter: dict[str, Any]
-    scale: dict[str, np.ndarray]
+    arrays: dict[str, np.ndarray]
     attributes: dict[str, Any]
     common_attributes: dict[str, Any]
     counts: dict[str, int | None]
@@ -125,7 +125,7 @@ def save(
     for name, modules in kept.items():
         for prefix, module in _numbered(name, modules):
             tensors |= {f"{prefix}/{key}": value for key, value in module.state_dict().items()}
-    for key, array in estimator.adapter_.scale.items():
+    for key, array in estimator.adapter_.arrays().items():
         tensors[f"adapter/{key}"] = torch.from_numpy(array)
     for name, value in values.items():
         if _is_tensor(value):
@@ -150,6 +150,8 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
             "plan_": None if content["plan"] is None else Plan.from_dict(content["plan"]),
         }
         if names is not None:
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ModelFileError(f"{folder} has no list of the names of columns")
             common["feature_names_in_"] = np.array(names, dtype=object)
         return SavedModel(
             content["estimator"],

@@ -16,7 +16,7 @@ import pytest
 
 from aleator import open_table
 from aleator.exceptions import DamagedFileError
-from aleator.inputs import open_source, read, table_files
+from aleator.inputs import open_source, read, read_numbers, table_files
 from tests.small import small_lfr
 
 
@@ -155,7 +155,7 @@ def test_dates_times_and_other_types_as_numbers(tmp_path):
     days = (day - datetime.date(1970, 1, 1)).days
     expected = [days, days, days + 0.5, days + 0.5, 0.25, 1.5, 1, 1.25, 3, 1, 0.5, np.nan]
     table = pa.table(columns)
-    first, second = values_of(read(table).source)
+    first, second = values_of(read_numbers(table).source)
     np.testing.assert_array_equal(first, expected)
     assert np.flatnonzero(~np.isnan(second)).tolist() == [1, 3]
     pq.write_table(table.drop(["half"]), tmp_path / "x.parquet")
@@ -185,20 +185,17 @@ def test_missing_values_are_named_by_file_row_and_column(frame, tmp_path):
     gap = frame.copy()
     gap.loc[123, "b"] = np.nan
     write(gap, tmp_path / "p2.parquet")
-    message = r"NaN.*in row 123 of p2\.parquet, column 'b'; 1 of 1000 rows"
-    with pytest.raises(ValueError, match=message):
-        small_lfr().fit(tmp_path)
     lfr = small_lfr(epochs=1).fit(tmp_path / "p1.parquet")
     with pytest.raises(ValueError, match=r"in row 123 of p2\.parquet, column 'b'"):
         lfr.transform(tmp_path)
 
 
-def test_text_must_be_left_out(frame, tmp_path):
+def test_text_can_be_left_out(frame, tmp_path):
     frame["city"], frame["name"] = "Rome", "Ada"
     write(frame, tmp_path / "x.parquet")
     message = r"columns 'city', 'name' of X hold .*string.*open_table\(path, exclude=\['city', 'na"
     with pytest.raises(ValueError, match=message):
-        small_lfr().fit(tmp_path / "x.parquet")
+        open_table(tmp_path / "x.parquet").gather(np.arange(3))
     lfr = small_lfr(epochs=1).fit(open_table(tmp_path / "x.parquet", exclude=["city", "name"]))
     assert lfr.feature_names_in_.tolist() == ["a", "b", "c", "count"]
     # New files may have more columns, in another order.
@@ -288,7 +285,7 @@ def test_a_large_npy_file_and_a_folder_of_them_are_read_in_pieces(random, tmp_pa
 def test_flights(data_folder):
     path = data_folder / "flights-3m.parquet"
     with pytest.raises(ValueError, match="columns 'origin', 'destination' of X hold"):
-        open_source(path)
+        open_table(path).gather(np.arange(3))
     table = open_table(path, columns=["date", "delay", "distance"], buffer_size=20 << 20)
     assert len(table) == 3_000_000
     assert len(table.starts) == 12

@@ -139,8 +139,9 @@ def prove_income(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def prove_flights(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Train on the numbers and the date of three million flights."""
-    return _real(Path(options.data) / "flights-3m.parquet", ["date", "delay", "distance"], folder)
+    """Train on the date, the numbers and the airports of three million flights."""
+    columns = ["date", "delay", "distance", "origin", "destination"]
+    return _real(Path(options.data) / "flights-3m.parquet", columns, folder)
 
 
 def prove_donors(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -169,25 +170,27 @@ def _real(path: Path, columns: list[str], folder: Path) -> dict[str, Any]:
 
     probe = open_table(path, columns=columns)
     table = open_table(path, columns=columns, buffer_size=probe.bytes_of(len(probe)) // 2)
-    values = np.concatenate(list(table.chunks()))
+    memory = parquet.read_table(path, columns=columns)
     settings: dict[str, Any] = {"random_state": 0, "device": "cpu", "progress": False}
-    few = values[:2000]
-    torch.manual_seed(0)
-    narrow = mlp((len(columns),), 8, layers=2, hidden=32)
+    few = memory.slice(0, 2000)
+
+    def narrow(input_shape: tuple[int, ...], output_dim: int | None) -> torch.nn.Module:
+        return mlp(input_shape, 8, layers=2, hidden=32)
+
     network: dict[str, Any] = {
         "encoder": narrow, "projector": narrow, "n_projectors": 2, "n_candidates": 2,
         "batch_size": 4096, "selection_size": 256,
     }  # fmt: skip
-    short = [LFR(steps=20, loss="mse", **network, **settings).fit(X) for X in (values, table)]
-    epoch = [LFR(epochs=1, loss="mse", **network, **settings).fit(X) for X in (values, table)]
+    short = [LFR(steps=20, loss="mse", **network, **settings).fit(X) for X in (memory, table)]
+    epoch = [LFR(epochs=1, loss="mse", **network, **settings).fit(X) for X in (memory, table)]
     target = folder / f"{path.stem}-embedding"
     epoch[1].transform_to(table, target)
     written = parquet.read_table(target)
     embedded = np.stack([written[name].to_numpy() for name in written.column_names], 1)
-    whole = _embed(epoch[1], epoch[1].adapter_.read(values))
+    whole = _embed(epoch[1], epoch[1].adapter_.read(memory))
     first, second = (_embed(lfr, lfr.adapter_.read(few)) for lfr in short)
     return {
-        "shape": list(values.shape),
+        "shape": [len(table), len(columns)],
         "pieces": len(table.starts) - 1,
         "window": table.window,
         "largest_difference_of_short_runs": float(np.abs(first - second).max()),

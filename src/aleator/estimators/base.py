@@ -22,9 +22,17 @@ from aleator.estimators.kept_columns import separate_kept
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
-from aleator.inputs import InputAdapter, Source, open_source, read
-from aleator.inputs.adapter import AdaptedSource
+from aleator.inputs import (
+    AdapterSource,
+    InputAdapter,
+    Source,
+    fit_adapter,
+    open_source,
+    read,
+    restore_adapter,
+)
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.frames import as_frame, is_frame
 from aleator.modalities import Modality, get_modality, infer_modality
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
@@ -127,9 +135,11 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or
             (n, channels, height, width). Arrays are not copied, and memory-mapped arrays and
-            datasets are read batch by batch. A path or URL is that of a Parquet, Arrow, CSV or
-            .npy file, or of a folder of them, which may be larger than memory: row groups are read
-            in random order and mixed in a buffer. `aleator.open_table` chooses columns.
+            datasets are read batch by batch. A table may have text, categories, dates and missing
+            values; `aleator.describe` says what is made of them. A path or URL is that of a
+            Parquet, Arrow, CSV or .npy file, or of a folder of them, which may be larger than
+            memory: row groups are read in random order and mixed in a buffer. `aleator.open_table`
+            chooses columns.
         y : array-like of shape (n,), default=None
             Labels. Only classifiers use them; they need labels of at least two classes.
         sample_order : array-like of shape (n_passes, length), default=None
@@ -157,12 +167,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         resolve_precision(self.precision, device)
         name = type(self).__name__
         X = open_source(X)
+        data = read(X, min_samples=2, estimator_name=name)
         # Column names of mixed types are refused now; the names are stored after training.
         validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
-        data = read(X, min_samples=2, estimator_name=name)
         modality = infer_modality(self.modality, data.shape)
         self._check_modality(modality)
-        adapter = InputAdapter(modality.layout, name).fit(data, self.preprocessing)
+        adapter = fit_adapter(modality.layout, data, name, self.preprocessing)
         orders = _check_sample_order(sample_order, len(data.source))
         with open_run(
             self, data, self._labels_of_run(y), orders, checkpoint, checkpoint_every, resume=resume
@@ -177,8 +187,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         for module in spec.method.modules.values():
             module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
         validate_data(self, X, skip_check_array=True, ensure_2d=False)  # stores feature_names_in_
-        if isinstance(X, Source) and X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        if not hasattr(X, "iloc") and (names := _names_of(X)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         self.adapter_ = adapter
         self.n_features_in_ = adapter.n_features
         self.history_ = result.history
@@ -203,8 +213,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            Data of the kind and shape of the training data. Files are read piece by piece; their
-            columns are found by the names that they had in `fit`.
+            Data of the kind and shape of the training data. Files are read piece by piece. The
+            columns of tables are found by the names that they had in `fit`; others are ignored.
 
         Returns
         -------
@@ -236,8 +246,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            As in `transform`. If the training data had names of columns, a table or file may have
-            more columns, and a data frame those in `keep`.
+            As in `transform`.
         folder : str or path-like
             The folder, which must not exist, be empty, or hold parts of the same embedding.
         keep : sequence of str, default=()
@@ -294,13 +303,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         made = cls(**saved.parameters)
         modality = get_modality(saved.adapter["modality"])
-        adapter = InputAdapter(
-            modality.layout,
-            cls.__name__,
-            shape=tuple(saved.adapter["shape"]),
-            scale=saved.scale,
-            lacks_channels=saved.adapter["lacks_channels"],
-        )
+        adapter = restore_adapter(modality.layout, cls.__name__, saved.adapter, saved.arrays)
+        if isinstance(adapter, InputAdapter) and "feature_names_in_" in saved.common_attributes:
+            adapter.names = saved.common_attributes["feature_names_in_"].tolist()
         context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
 
         def build(name: str) -> Any:
@@ -365,10 +370,15 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         source = self._read_new(X)
         return embed(network, source, device, resolve_precision(self.precision, device))
 
-    def _read_new(self, X: Any) -> AdaptedSource:
-        """Read data to embed; columns of files are found by the names that they had in `fit`."""
-        X = open_source(X, self._known_names())
-        if not isinstance(X, Source) or X.feature_names is None:
+    def _read_new(self, X: Any) -> AdapterSource:
+        """Read data to embed; columns are found by the names that they had in `fit`."""
+        names = self._known_names()
+        X = open_source(X, names)
+        if is_frame(X) and names is not None:
+            frame = as_frame(X)
+            frame.check_names()
+            X = frame.select(frame.find(names)).native
+        elif not isinstance(X, Source) or X.feature_names is None:
             validate_data(self, X, skip_check_array=True, ensure_2d=False, reset=False)
         return self.adapter_.read(X)
 
@@ -379,12 +389,21 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
+        supported = self._supported_modalities or ("table",)
+        tags.input_tags.allow_nan = "table" in supported and self.modality in ("auto", "table")
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
+
+
+def _names_of(X: Any) -> list[str] | None:
+    """Names of the columns of a file, or of a frame of another library than pandas."""
+    if isinstance(X, Source):
+        return X.feature_names
+    return as_frame(X).names if is_frame(X) else None
 
 
 def _check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:

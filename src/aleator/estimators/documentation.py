@@ -24,10 +24,10 @@ encoder : str, torch.nn.Module or callable, default=?
     "{data}": """\
 modality : {"auto", "table", "series", "image"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
-    (n, channels, height, width).
+    (n, channels, height, width). A data frame is a table.
 preprocessing : {"auto", None}, default=?
-    "auto" standardizes every column or channel to zero mean and unit variance; None leaves values
-    as they are.
+    "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
+    values as they are.
 device : str, default=?
     "auto" is the first GPU, else the CPU; or "cpu", "cuda", "cuda:1" and so on.
 precision : {"auto", "32", "tf32", "bf16"}, default=?
@@ -121,8 +121,8 @@ plan_ : Plan
 random_state_ : int or None
     Seed with which the fit can be repeated: `random_state`, or what was drawn if that is None. None
     for a RandomState instance, which would have to be in the same state again.
-adapter_ : InputAdapter
-    How new data are converted.
+adapter_ : Adapter
+    How new data are converted; print it to see what is done with the columns of a table.
 n_features_in_ : int
     Number of columns or channels of the training data.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -137,8 +137,8 @@ plan_ : None
 random_state_ : int or None
     Seed with which the fit can be repeated: `random_state`, or what was drawn if that is None. None
     for a RandomState instance, which would have to be in the same state again.
-adapter_ : InputAdapter
-    How new data are converted.
+adapter_ : Adapter
+    How new data are converted; print it to see what is done with the columns of a table.
 n_features_in_ : int
     Number of columns or channels of the training data.
 feature_names_in_ : ndarray of shape (n_features_in_,)

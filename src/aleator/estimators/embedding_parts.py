@@ -21,8 +21,7 @@ import torch
 
 from aleator.atomic_io import describe_failure, json_digest, new_file, write_file
 from aleator.estimators.kept_columns import KeptColumns, check_names_differ
-from aleator.inputs import PiecewiseSource, Source, evenly_spaced
-from aleator.inputs.adapter import AdaptedSource
+from aleator.inputs import AdapterSource, PiecewiseSource, Source, evenly_spaced
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.training.columns import rows_per_piece
 from aleator.training.embedding import embed_chunks
@@ -42,7 +41,7 @@ class PartWriter:
     ----------
     folder : Path
         Where to write.
-    source : AdaptedSource
+    source : AdapterSource
         The data.
     kept : KeptColumns
         Columns that are copied.
@@ -53,7 +52,7 @@ class PartWriter:
     """
 
     folder: Path
-    source: AdaptedSource
+    source: AdapterSource
     kept: KeptColumns
     names: Sequence[str]
     rows_per_part: int
@@ -138,7 +137,7 @@ def _explained(what: str, folder: Path, unless: _Read | None = None) -> Iterator
 
 def write_parts(
     estimator: Any,
-    source: AdaptedSource,
+    source: AdapterSource,
     folder: Path,
     kept: KeptColumns,
     rows_per_part: int | None,
@@ -151,7 +150,7 @@ def write_parts(
     ----------
     estimator : RepresentationLearner
         A fitted estimator.
-    source : AdaptedSource
+    source : AdapterSource
         The data.
     folder : Path
         Where to write.
@@ -272,7 +271,7 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 def _digest_of_model(estimator: Any) -> str:
     digest = hashlib.sha256(type(estimator).__name__.encode())
     digest.update(json_digest(estimator.adapter_.to_dict()).encode())
-    for name, array in sorted(estimator.adapter_.scale.items()):
+    for name, array in sorted(estimator.adapter_.arrays().items()):
         digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
     for name, value in sorted(estimator.encoder_.state_dict().items()):
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
@@ -280,13 +279,13 @@ def _digest_of_model(estimator: Any) -> str:
     return digest.hexdigest()
 
 
-def _digest_of_source(source: AdaptedSource) -> str:
+def _digest_of_source(source: AdapterSource) -> str:
     raw: Source = source.raw
     if isinstance(raw, PiecewiseSource):
         return raw.fingerprint()
-    rows = raw.gather(evenly_spaced(len(raw), _ROWS_COMPARED))
+    rows = raw.row_bytes(evenly_spaced(len(raw), _ROWS_COMPARED))
     about = [len(raw), list(raw.schema.shape), str(raw.schema.dtype)]
-    return hashlib.sha256(json_digest(about).encode() + rows.tobytes()).hexdigest()
+    return hashlib.sha256(json_digest(about).encode() + rows).hexdigest()
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:

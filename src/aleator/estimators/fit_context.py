@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from torch import Tensor
 
 from aleator.estimators.network_specs import NetworkContext
-from aleator.inputs import InputAdapter
-from aleator.inputs.adapter import AdaptedSource
+from aleator.inputs import Adapter, AdapterSource
 from aleator.modalities import Modality
 from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.method import Method
@@ -67,9 +66,9 @@ class FitContext:
     ----------
     modality : Modality
         Kind of data.
-    adapter : InputAdapter
+    adapter : Adapter
         Shape of a sample, and how data are converted.
-    source : AdaptedSource
+    source : AdapterSource
         Training data, converted to float32 when they are read.
     y : array-like or None
         Labels as they were passed.
@@ -84,8 +83,8 @@ class FitContext:
     """
 
     modality: Modality
-    adapter: InputAdapter
-    source: AdaptedSource
+    adapter: Adapter
+    source: AdapterSource
     y: Any
     sampler: Sampler
     seeds: Seeds

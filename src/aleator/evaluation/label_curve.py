@@ -19,7 +19,7 @@ from aleator.evaluation.label_draws import LABELS_PER_CLASS, labeling_order
 from aleator.evaluation.metrics import classification_metrics
 from aleator.evaluation.probes import logistic_regression
 from aleator.evaluation.probing import check_labels
-from aleator.inputs import read
+from aleator.inputs import read, read_numbers
 from aleator.validation import check_int
 
 # The default counts, as multiples of the number of classes.
@@ -318,7 +318,9 @@ def _needs_reading(X: Any) -> bool:
 def _embed(model: Any, X: Any) -> np.ndarray:
     if model is not None:
         return np.asarray(model.transform(X))
-    return np.concatenate([chunk.reshape(len(chunk), -1) for chunk in read(X).source.chunks()])
+    return np.concatenate(
+        [chunk.reshape(len(chunk), -1) for chunk in read_numbers(X).source.chunks()]
+    )
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:

@@ -1,10 +1,12 @@
 """Sources of data and the input adapter, which treats new data as the training data."""
 
 from aleator.inputs.adapter import InputAdapter
+from aleator.inputs.adapter_base import Adapter, AdapterSource, ColumnRecord
+from aleator.inputs.adapters import fit_adapter, restore_adapter
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.pieces import PiecewiseSource
-from aleator.inputs.reading import RawData, read
+from aleator.inputs.reading import RawData, read, read_numbers
 from aleator.inputs.sources import (
     ArraySource,
     DatasetSource,
@@ -12,8 +14,10 @@ from aleator.inputs.sources import (
     Source,
     evenly_spaced,
 )
+from aleator.inputs.tables import TableAdapter
 
 __all__ = [
-    "ArrayLayout", "ArraySource", "DatasetSource", "InputAdapter", "PiecewiseSource", "RawData",
-    "Schema", "Source", "evenly_spaced", "open_source", "read",
+    "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
+    "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source", "TableAdapter",
+    "evenly_spaced", "fit_adapter", "open_source", "read", "read_numbers", "restore_adapter",
 ]  # fmt: skip

@@ -1,22 +1,22 @@
-"""The input adapter: what was learned from the training data to treat new data alike."""
+"""The input adapter of arrays of numbers: their shape and their scale."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from aleator.exceptions import MissingValuesError
+from aleator.inputs.adapted import AdaptedSource
+from aleator.inputs.adapter_base import Adapter, ColumnRecord, check_preprocessing
 from aleator.inputs.layout import ArrayLayout
-from aleator.inputs.reading import RawData, read
-from aleator.inputs.sources import ArraySource, Schema, Source
-
-PREPROCESSING = ("auto", None)
+from aleator.inputs.reading import RawData, read_numbers
 
 
 @dataclass
-class InputAdapter:
+class InputAdapter(Adapter):
     """Converts data of one modality and shape to float32, standardized as the training data.
 
     Values are converted when they are read, chunk by chunk or batch by batch, so that the data are
@@ -35,30 +35,39 @@ class InputAdapter:
         empty if values are not standardized.
     lacks_channels : bool, default=False
         Whether the training data had no channel axis; set by `fit`.
+    names : list of str or None, default=None
+        Names of the columns of a table that has them; set by `fit`.
 
     Examples
     --------
     >>> table = ArrayLayout("table", "tables", ("columns",), "column")
-    >>> adapter = InputAdapter(table).fit(read([[0, 10], [2, 10]]))
+    >>> adapter = InputAdapter(table).fit(read_numbers([[0, 10], [2, 10]]))
     >>> adapter.transform([[1, 10], [2, 10]]).tolist()  # a constant column becomes zero
     [[0.0, 0.0], [1.0, 0.0]]
     """
+
+    form: ClassVar[str] = "array"
 
     layout: ArrayLayout
     estimator_name: str = "the estimator"
     shape: tuple[int, ...] = ()
     scale: dict[str, np.ndarray] = field(default_factory=dict)
     lacks_channels: bool = False
-
-    @property
-    def modality(self) -> str:
-        """Name of the kind of data."""
-        return self.layout.name
+    names: list[str] | None = None
 
     @property
     def n_features(self) -> int:
         """Length of the first axis of a sample as it was given: columns, or mostly channels."""
         return self.shape[1 if self.lacks_channels else 0]
+
+    @property
+    def columns_(self) -> list[ColumnRecord]:
+        """What is done with every column of a table; empty for other data."""
+        if not self.layout.mixed_columns:
+            return []
+        names = self.names or [str(position) for position in range(self.shape[0])]
+        treatment = "standardized" if self.scale else "as it is"
+        return [ColumnRecord(name, "number", treatment, 1) for name in names]
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
         """Learn the shape and the scale of the training data, and check their values.
@@ -74,8 +83,8 @@ class InputAdapter:
         -------
         InputAdapter
         """
-        if preprocessing not in PREPROCESSING:
-            raise ValueError(f"preprocessing must be 'auto' or None, got {preprocessing!r}")
+        check_preprocessing(preprocessing)
+        self.names = data.feature_names
         self.shape = self.layout.sample_shape(data.shape)
         self.lacks_channels = len(data.shape) < self.layout.rank
         for axis, size in zip(self.layout.axes, self.shape, strict=True):
@@ -121,21 +130,7 @@ class InputAdapter:
         -------
         AdaptedSource
         """
-        return self.adapt(read(X, estimator_name=self.estimator_name))
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Convert new data as a whole.
-
-        Parameters
-        ----------
-        X : array-like, tensor, data frame, path, torch Dataset or Source
-            Samples of the shape of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, *shape), float32
-        """
-        return self.read(X).materialize()
+        return self.adapt(read_numbers(X, estimator_name=self.estimator_name))
 
     def convert(self, values: np.ndarray) -> np.ndarray:
         """Convert raw samples to float32 with all axes.
@@ -162,6 +157,22 @@ class InputAdapter:
             "shape": list(self.shape),
             "lacks_channels": self.lacks_channels,
         }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the scale."""
+        return self.scale
+
+    @classmethod
+    def from_saved(
+        cls,
+        layout: ArrayLayout,
+        estimator_name: str,
+        stored: Mapping[str, Any],
+        arrays: Mapping[str, np.ndarray],
+    ) -> Self:
+        """Make an adapter of what `to_dict` and `arrays` returned."""
+        shape, lacks_channels = tuple(stored["shape"]), stored["lacks_channels"]
+        return cls(layout, estimator_name, shape, dict(arrays), lacks_channels)
 
     def check_chunk(
         self, values: np.ndarray, converted: np.ndarray, first_row: int, data: RawData
@@ -191,11 +202,13 @@ class InputAdapter:
             data.source.schema.dtype.kind == "f" and data.source.schema.dtype.itemsize > 4
         )
         problem, rows_with_gaps, start = None, 0, 0
+        infinite = False
         for chunk in data.source.chunks():
             values = chunk.reshape(len(chunk), *self.shape)
             found = data.describe_non_finite(values, start, self.layout)
             if found is not None:
                 problem = problem or found
+                infinite |= bool(np.isinf(values).any())
                 rows_with_gaps += int((~np.isfinite(values)).reshape(len(values), -1).any(1).sum())
             elif problem is None and scaler is not None:
                 scaler.partial_fit(np.moveaxis(values, 1, -1).reshape(-1, self.shape[0]))
@@ -203,7 +216,8 @@ class InputAdapter:
                 self._describe_problem(chunk, self.convert(chunk), start, data)
             start += len(chunk)
         if problem is not None:
-            raise ValueError(
+            error = ValueError if infinite else MissingValuesError
+            raise error(
                 f"X contains {problem}; {rows_with_gaps} of {len(data.source)} rows have NaN or "
                 f"inf. {_ADVICE}"
             )
@@ -223,72 +237,3 @@ def _make_scaler() -> Any:
 
 
 _ADVICE = "Impute missing values first (for example with scikit-learn's SimpleImputer) or drop them"
-
-
-class AdaptedSource(Source):
-    """Samples of another source, converted by an adapter whenever they are read.
-
-    Parameters
-    ----------
-    data : RawData
-        The samples as they were given.
-    adapter : InputAdapter
-        How to convert them.
-    """
-
-    def __init__(self, data: RawData, adapter: InputAdapter) -> None:
-        self._data = data
-        self._adapter = adapter
-        self.feature_names = data.feature_names
-        self.schema = Schema(adapter.shape, np.dtype(np.float32))
-        self.in_memory = data.source.in_memory
-
-    @property
-    def raw(self) -> Source:
-        """The samples as they were given."""
-        return self._data.source
-
-    def __len__(self) -> int:
-        return len(self._data.source)
-
-    def gather(self, index: np.ndarray) -> np.ndarray:
-        """Return the converted samples at `index`, in that order."""
-        return self._adapter.convert(self._data.source.gather(index))
-
-    def chunks(
-        self, rows: int | None = None, start: int = 0, stop: int | None = None
-    ) -> Iterator[np.ndarray]:
-        """Yield samples in order, converted and checked."""
-        for chunk in self._data.source.chunks(rows, start, stop):
-            converted = self._adapter.convert(chunk)
-            self._adapter.check_chunk(chunk, converted, start, self._data)
-            yield converted
-            start += len(chunk)
-
-    def in_order(self, order: np.ndarray) -> AdaptedSource:
-        """Return a source for reading the samples at `order` once, in this order."""
-        source = self._data.source.in_order(order)
-        return AdaptedSource(RawData(source, self._data.feature_names), self._adapter)
-
-    def as_array(self) -> np.ndarray | None:
-        """Return the array behind the source if its values need no conversion, else None."""
-        source = self._data.source
-        if not isinstance(source, ArraySource) or not source.in_memory or self._adapter.scale:
-            return None
-        array = source.array
-        if array.dtype != np.float32 or not array.flags.c_contiguous or not array.flags.writeable:
-            return None
-        return array.reshape(len(array), *self.schema.shape)
-
-    def materialize(self) -> np.ndarray:
-        """Return all samples as one array; a copy unless they need no conversion."""
-        whole = self.as_array()
-        shared = whole is not None
-        if whole is None:
-            whole = np.empty((len(self), *self.schema.shape), np.float32)
-        start = 0
-        for chunk in self.chunks():  # which also checks the values
-            if not shared:
-                whole[start : start + len(chunk)] = chunk
-            start += len(chunk)
-        return whole

@@ -23,6 +23,8 @@ class ArrayLayout:
         Whether an array without the channel axis is accepted if the modality is given by name.
     sizes : dict of str to str, default={}
         How to count positions along an axis in messages, where that is not the axis name.
+    mixed_columns : bool, default=False
+        Whether a data frame may have columns of any kind, and gaps, from which features are made.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class ArrayLayout:
     unit: str
     optional_channels: bool = False
     sizes: dict[str, str] = field(default_factory=dict)
+    mixed_columns: bool = False
 
     @property
     def rank(self) -> int:

@@ -1,4 +1,4 @@
-"""What is a path, a URL or an object of pyarrow becomes a source."""
+"""What is a path, a URL or a dataset of pyarrow becomes a source."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.files import NPY, find_files, naming
 from aleator.inputs.npy_files import NpyFilesSource, is_plain
 from aleator.inputs.pieces import BUFFER_SIZE
-from aleator.inputs.table_files import TableFiles, open_table, source_of_table
+from aleator.inputs.table_files import TableFiles, open_table
 
 
 def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
-    """Open paths, URLs and tables of pyarrow as a source; return anything else as it is.
+    """Open paths, URLs and datasets of pyarrow as a source; return anything else as it is.
+
+    Record batches and datasets of pyarrow that are in memory become a table of pyarrow.
 
     A .npy file that is not larger than the buffer of `open_table` is mapped into memory; a larger
     one and a folder of .npy files are read in pieces, like a table.
@@ -27,7 +29,7 @@ def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
     X : object
         What a user passed as X.
     columns : sequence of str, default=None
-        Names of the features in files and in tables of pyarrow; None is all that have been chosen.
+        Names of the features in files; None is all that have been chosen.
 
     Returns
     -------
@@ -46,11 +48,9 @@ def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
         return X
     pyarrow = import_pyarrow()
     if isinstance(X, pyarrow.RecordBatch):
-        X = pyarrow.Table.from_batches([X])
-    elif isinstance(X, pyarrow.dataset.InMemoryDataset):
-        X = X.to_table()
-    if isinstance(X, pyarrow.Table):
-        return source_of_table(X, columns)
+        return pyarrow.Table.from_batches([X])
+    if isinstance(X, pyarrow.dataset.InMemoryDataset):
+        return X.to_table()
     return open_table(X, columns=columns) if isinstance(X, pyarrow.dataset.Dataset) else X
 
 

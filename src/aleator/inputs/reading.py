@@ -1,4 +1,4 @@
-"""From what a user passes as X to a source of numbers, or to an error that names the problem."""
+"""From what a user passes as X to a source, or to an error that names the problem."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy as np
 import torch
 from sklearn.utils import check_array
 
+from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
+from aleator.inputs.table_files import source_of_table
+from aleator.inputs.table_source import TableSource
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,10 @@ class RawData:
 
 
 def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator") -> RawData:
-    """Read X as a source; arrays, tensors and memory maps are not copied.
+    """Read X as a source; arrays, tensors, memory maps and frames are not copied.
+
+    A data frame whose columns are all numbers without gaps becomes an array; the source of any
+    other frame is a `TableSource`.
 
     Parameters
     ----------
@@ -65,20 +71,68 @@ def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator")
     RawData
     """
     X = open_source(X)
+    if not is_frame(X):
+        return read_numbers(X, min_samples=min_samples, estimator_name=estimator_name)
+    frame = as_frame(X)
+    frame.check_names()
+    if len(frame) == 0 or holds_only_numbers(frame):
+        return read_numbers(X, min_samples=min_samples, estimator_name=estimator_name)
+    _check_length(len(frame), min_samples, estimator_name)
+    return RawData(TableSource(frame), frame.names)
+
+
+def read_numbers(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator") -> RawData:
+    """Read X as a source of numbers; a column that holds anything else is an error.
+
+    Parameters
+    ----------
+    X : array-like, tensor, data frame, path, torch Dataset or Source
+        The samples. A path is that of a file or folder, also as a URL.
+    min_samples : int, default=1
+        Smallest number of samples that is accepted.
+    estimator_name : str, default="the estimator"
+        Name of the estimator for messages.
+
+    Returns
+    -------
+    RawData
+    """
+    X = open_source(X)
+    names = None
     if isinstance(X, Source):
         source, names = X, X.feature_names
     elif isinstance(X, torch.utils.data.Dataset):
-        source, names = DatasetSource(X), None
+        source = DatasetSource(X)
+    elif type(X).__module__.startswith("pyarrow"):
+        source = source_of_table(X)
+        names = source.feature_names
     else:
         names = _column_names(X)
         if names is not None:
             _check_numeric_columns(X, names)
         source = ArraySource(_to_array(X, min_samples, estimator_name))
-    if len(source) < min_samples:
-        raise ValueError(
-            f"Found {len(source)} sample(s), but {estimator_name} requires at least {min_samples}"
-        )
+    _check_length(len(source), min_samples, estimator_name)
     return RawData(source, names)
+
+
+def holds_only_numbers(frame: Frame) -> bool:
+    """Whether all columns of a frame are numbers or truth values, and no value is missing.
+
+    Examples
+    --------
+    >>> holds_only_numbers(as_frame(np.ones((2, 2))))
+    True
+    """
+    columns = range(len(frame.names))
+    numeric = (Kind.NUMBER, Kind.BOOLEAN)
+    return all(frame.kind(column) in numeric and not frame.has_gaps(column) for column in columns)
+
+
+def _check_length(n_samples: int, least: int, estimator_name: str) -> None:
+    if n_samples < least:
+        raise ValueError(
+            f"Found {n_samples} sample(s), but {estimator_name} requires at least {least}"
+        )
 
 
 def describe_non_finite(

@@ -120,6 +120,10 @@ class Source(ABC):
         """Return how messages name a sample, for example with the file that it is in."""
         return f"row {row}"
 
+    def row_bytes(self, index: np.ndarray) -> bytes:
+        """Return the samples at `index` as bytes, to compare them with those of another run."""
+        return self.gather(index).tobytes()
+
     def _slice(self, start: int, stop: int) -> np.ndarray:
         return self.gather(np.arange(start, stop))
 

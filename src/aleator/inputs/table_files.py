@@ -18,7 +18,9 @@ from aleator.inputs.arrow_values import (
     rows_of_table,
 )
 from aleator.inputs.files import ARROW, CSV, NPY, PARQUET, Files, find_files, naming, version_of
-from aleator.inputs.pieces import BUFFER_SIZE, PiecewiseSource
+from aleator.inputs.frames.arrow_frame import ArrowFrame
+from aleator.inputs.frames.base import listed
+from aleator.inputs.pieces import BUFFER_SIZE, PiecewiseSource, pieces_of
 from aleator.inputs.sources import ArraySource, Schema
 from aleator.validation import check_int
 
@@ -51,6 +53,8 @@ class TableFiles(PiecewiseSource):
         Names of the features.
     arrow_schema : pyarrow.Schema
         All columns of the table.
+    holds_only_numbers : bool
+        Whether all features are numbers or truth values; if not, estimators make features of them.
     """
 
     feature_names: list[str]
@@ -67,7 +71,9 @@ class TableFiles(PiecewiseSource):
         self.feature_names = list(columns)
         self._pieces = pieces
         self._versions = versions
+        self._last_frame: tuple[int, ArrowFrame] | None = None
         kinds = [schema.field(name).type for name in columns]
+        self.holds_only_numbers = all(_is_number(kind) for kind in kinds)
         sample = Schema((len(kinds),), common_type(kinds))
         super().__init__(sample, [piece.rows for piece in pieces], buffer_size)
 
@@ -87,7 +93,8 @@ class TableFiles(PiecewiseSource):
         return type(self)(self._pieces, self.arrow_schema, chosen, self.buffer_size, self._versions)
 
     def read_piece(self, piece: int) -> np.ndarray:
-        """Read a row group or a record batch as numbers."""
+        """Read a row group or a record batch as numbers; text is an error."""
+        _check_numbers(self.arrow_schema, self.feature_names)
         part = self._pieces[piece]
         rows = np.empty((part.rows, *self.schema.shape), self.schema.dtype)
         start = 0
@@ -98,6 +105,31 @@ class TableFiles(PiecewiseSource):
             if start != part.rows:
                 raise ValueError(f"it has {start} rows where there were {part.rows}")
         return rows
+
+    def read_frame(self, piece: int) -> ArrowFrame:
+        """Read a row group or a record batch as it is."""
+        part = self._pieces[piece]
+        with naming(part.file):
+            return ArrowFrame(import_pyarrow().Table.from_batches(part.read(self.feature_names)))
+
+    def frame_at(self, index: np.ndarray) -> ArrowFrame:
+        """Return the rows at positions that are sorted, as they are."""
+        pa = import_pyarrow()
+        found = []
+        owner = pieces_of(index, self.starts)
+        for piece in np.unique(owner).tolist():
+            if self._last_frame is None or self._last_frame[0] != piece:
+                self._last_frame = piece, self.read_frame(piece)
+            rows = self._last_frame[1].rows(index[owner == piece] - self.starts[piece])
+            found.append(rows.native)
+        with naming(self._pieces[0].file):
+            return ArrowFrame(pa.concat_tables(found, promote_options="permissive"))
+
+    def row_bytes(self, index: np.ndarray) -> bytes:
+        """Return the rows at sorted positions as bytes, to compare them."""
+        if self.holds_only_numbers:
+            return super().row_bytes(index)
+        return self.frame_at(index).row_bytes()
 
     def read_columns(self, columns: Sequence[str], start: int, stop: int) -> Any:
         """Read columns of any type as they are.
@@ -149,8 +181,10 @@ def open_table(
     order, mix the rows of those that are in the buffer, and read the next one in the background.
     A table that fits into the buffer is read once, and its order is the same as in memory.
 
-    Numbers, truth values, dates and times can be read. Dates and timestamps become days since
-    1970-01-01, times of day the part of the day. Text must be left out, by `columns` or `exclude`.
+    Estimators make features of columns that are text or dates, and of gaps, as they do with data
+    frames. What should not become a feature, such as an identifier, must be left out, by `columns`
+    or `exclude`. The methods `gather` and `chunks` of the result are for numbers, truth values,
+    dates (days since 1970-01-01) and times of day (the part of the day).
 
     Parameters
     ----------
@@ -197,7 +231,7 @@ def open_table(
         name, versions = files.name, files.versions()
         if files.format == CSV:
             pieces, schema = pieces_of_csv(
-                files, lambda found: _rows_per_piece(_numeric(found), buffer_size)
+                files, lambda found: _rows_per_piece(found.types, buffer_size)
             )
             chosen = _choose(schema, columns, exclude)
             return TableFiles(pieces, schema, chosen, buffer_size, versions)
@@ -210,9 +244,10 @@ def open_table(
     return TableFiles(pieces, schema, chosen, buffer_size, versions)
 
 
-def source_of_table(table: Any, columns: Sequence[str] | None = None) -> ArraySource:
-    """Return the rows of a pyarrow Table as a source in memory."""
-    chosen = _choose(table.schema, columns, None)
+def source_of_table(table: Any) -> ArraySource:
+    """Return the rows of a pyarrow Table of numbers as a source in memory."""
+    chosen = _choose(table.schema, None, None)
+    _check_numbers(table.schema, chosen)
     source = ArraySource(rows_of_table(table.select(chosen)))
     source.feature_names = chosen
     return source
@@ -230,41 +265,55 @@ def _open_dataset(files: Files) -> Any:
         missing = [name for name in dataset.schema.names if name not in found]
         if missing:
             first = files.name(files.paths[0])
-            raise ValueError(f"{file} has no {_listed(missing)}, which {first} has")
+            raise ValueError(f"{file} has no {listed(missing)}, which {first} has")
     return dataset
 
 
 def _choose(schema: Any, columns: Sequence[str] | None, exclude: Sequence[str] | None) -> list[str]:
-    """Return the columns that are features; all must be numbers, dates or times."""
+    """Return the columns that are features."""
     if isinstance(columns, str) or isinstance(exclude, str):
         raise ValueError("columns and exclude must be lists of names, not a single name")
     if columns is not None and exclude is not None:
         raise ValueError("give either columns or exclude, not both")
     unknown = [name for name in [*(columns or []), *(exclude or [])] if name not in schema.names]
     if unknown:
-        raise ValueError(f"there is no {_listed(unknown)}; the table has {_listed(schema.names)}")
+        raise ValueError(f"there is no {listed(unknown)}; the table has {listed(schema.names)}")
     chosen = [name for name in schema.names if name not in (exclude or [])]
     chosen = chosen if columns is None else list(columns)
     for name in chosen:
         if schema.names.count(name) > 1 or chosen.count(name) > 1:
             raise ValueError(f"there is more than one column {name!r}")
+    return chosen
+
+
+def _check_numbers(schema: Any, chosen: Sequence[str]) -> None:
     wrong = [name for name in chosen if number_type(schema.field(name).type) is None]
     if wrong:
         kinds = ", ".join(dict.fromkeys(str(schema.field(name).type) for name in wrong))
         raise ValueError(
-            f"{_listed(wrong)} of X hold{'s' * (len(wrong) == 1)} {kinds}; only numbers, dates and "
+            f"{listed(wrong)} of X hold{'s' * (len(wrong) == 1)} {kinds}; only numbers, dates and "
             f"times can be read: leave out with aleator.open_table(path, exclude={wrong}), or name "
             "what to read with columns=[…]"
         )
-    return chosen
 
 
-def _numeric(schema: Any) -> list[Any]:
-    return [kind for kind in schema.types if number_type(kind) is not None]
+def _is_number(kind: Any) -> bool:
+    types = import_pyarrow().types
+    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(check(kind) for check in numeric)
 
 
 def _bytes_per_row(kinds: Sequence[Any]) -> int:
-    return max(1, common_type(kinds).itemsize * len(kinds))
+    if all(_is_number(kind) for kind in kinds):
+        return max(1, common_type(kinds).itemsize * len(kinds))
+    # The features that are made of them, in single precision, if there are as many as there can be.
+    return 4 * sum(_most_features(kind) for kind in kinds)
+
+
+def _most_features(kind: Any) -> int:
+    if _is_number(kind):
+        return 2
+    return 40 if number_type(kind) is None else 11
 
 
 def _rows_per_piece(kinds: Sequence[Any], buffer_size: int) -> int:
@@ -309,8 +358,3 @@ def _versions_of_dataset(dataset: Any) -> list[Any]:
             about = dataset.filesystem.get_file_info(file)
             found.append([file, about.size, about.mtime_ns])
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
-    return f"column{'s' * (len(names) > 1)} {shown}"

@@ -1,4 +1,4 @@
-"""Tables of numeric columns."""
+"""Tables: numeric columns, or features of columns of any kind."""
 
 from __future__ import annotations
 
@@ -44,7 +44,12 @@ def _make_views(source: Source, options: Mapping[str, Any]) -> ViewPair:
 
 TABLE = Modality(
     layout=ArrayLayout(
-        "table", "tables", ("columns",), unit="column", sizes={"columns": "features"}
+        "table",
+        "tables",
+        ("columns",),
+        unit="column",
+        sizes={"columns": "features"},
+        mixed_columns=True,
     ),
     encoders={"mlp": mlp_encoder, "mlp-hidden": partial(mlp_encoder, ends_hidden=True)},
     projectors={

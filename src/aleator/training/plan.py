@@ -132,8 +132,8 @@ class Plan:
         if self.micro_batch is not None:
             lines[0] += f", of which {self.micro_batch} rows at a time"
         for place in self.placements:
-            lines.append(f"  {place.name:<12} {place.where:<10} {_format_bytes(place.bytes):>13}")
-        lines.append(f"  columns may take {_format_bytes(self.device_limit)} on the device")
+            lines.append(f"  {place.name:<12} {place.where:<10} {format_bytes(place.bytes):>13}")
+        lines.append(f"  columns may take {format_bytes(self.device_limit)} on the device")
         return "\n".join(lines)
 
 
@@ -185,6 +185,28 @@ def place_columns(
     return tuple(Placement(need.name, chosen[need.name], need.bytes) for need in needs)
 
 
+def place_input(
+    n_samples: int,
+    sample_shape: tuple[int, ...],
+    device: torch.device,
+    *,
+    in_memory: bool,
+    needs_no_conversion: bool,
+) -> Placement:
+    """Choose a place for the samples alone, as `make_plan` does if they come first.
+
+    Examples
+    --------
+    >>> cpu = torch.device("cpu")
+    >>> place_input(9, (2,), cpu, in_memory=False, needs_no_conversion=False).where
+    'streamed'
+    """
+    origin = (DEVICE if needs_no_conversion else HOST) if in_memory else STREAMED
+    limits = _limits(device, None, streamed=not in_memory)
+    need = ColumnNeed("input", n_samples, sample_shape, reads=1, origin=origin)
+    return place_columns([need], *limits)[0]
+
+
 def make_plan(
     method: Method,
     given: Mapping[str, HostRows],
@@ -212,8 +234,8 @@ def make_plan(
     for layer in layers:
         if layer.bytes > device_limit:
             raise ValueError(
-                f"the {layer.name} needs {_format_bytes(layer.bytes)} with its gradient, the state "
-                f"of its optimizer and a batch of outputs, but only {_format_bytes(device_limit)} "
+                f"the {layer.name} needs {format_bytes(layer.bytes)} with its gradient, the state "
+                f"of its optimizer and a batch of outputs, but only {format_bytes(device_limit)} "
                 f"are available on {device}: it grows with the number of rows, so fit on fewer "
                 "rows, or lower embedding_dim or batch_size"
             )
@@ -288,7 +310,14 @@ def _usable(device: torch.device) -> int:
     return int(free_memory(device) * _SHARE_FOR_COLUMNS)
 
 
-def _format_bytes(count: int) -> str:
+def format_bytes(count: int) -> str:
+    """Return a number of bytes in words.
+
+    Examples
+    --------
+    >>> format_bytes(3 << 20)
+    '3.0 MiB'
+    """
     size = float(count)
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:

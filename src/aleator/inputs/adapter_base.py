@@ -1,0 +1,170 @@
+"""What all input adapters have in common.
+
+An adapter is what was learned from the training data in order to treat new data alike. There is
+one class per form of data: `InputAdapter` for arrays of numbers, `TableAdapter` for tables of
+columns of any kind. A new form of data is a class with the methods below, which is entered in
+`aleator.inputs.adapters`; estimators, saved models and `aleator.describe` know nothing else of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.reading import RawData
+from aleator.inputs.sources import Source
+
+PREPROCESSING = ("auto", None)
+
+
+class AdapterSource(Source):
+    """Samples that an adapter converts; what estimators read."""
+
+    @property
+    @abstractmethod
+    def raw(self) -> Source:
+        """The samples as they were given, or pieces of them."""
+
+    @property
+    @abstractmethod
+    def can_be_shared(self) -> bool:
+        """Whether `as_array` has an array of all samples for the training to use."""
+
+    @abstractmethod
+    def materialize(self) -> np.ndarray:
+        """Return all samples as one array; a copy unless they need no conversion."""
+
+
+@dataclass(frozen=True)
+class ColumnRecord:
+    """What an adapter does with a column of a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column, or its number.
+    kind : str
+        What its values are: "number", "boolean", "text", "category", "date", "time of day",
+        "duration" or "empty".
+    treatment : str
+        What becomes of them, in words.
+    n_outputs : int
+        Number of features that the column becomes; 0 if it is left out.
+    missing : float
+        Share of the values that are missing in the training data.
+    constant : bool
+        Whether all values of the training data are equal.
+
+    Examples
+    --------
+    >>> ColumnRecord("age", "number", "standardized", 1).missing
+    0.0
+    """
+
+    name: str
+    kind: str
+    treatment: str
+    n_outputs: int
+    missing: float = 0.0
+    constant: bool = False
+
+
+class Adapter(ABC):
+    """Converts data of one form to float32 arrays, as it did with the training data.
+
+    Attributes
+    ----------
+    form : str
+        Name of the form of data in saved models.
+    layout : ArrayLayout
+        Axes of the converted samples.
+    estimator_name : str
+        Name of the estimator for messages.
+    shape : tuple of int
+        Shape of a converted sample.
+    """
+
+    form: ClassVar[str]
+    layout: ArrayLayout
+    estimator_name: str
+    shape: tuple[int, ...]
+
+    @property
+    def modality(self) -> str:
+        """Name of the kind of data."""
+        return self.layout.name
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns or channels of the data as they were given."""
+
+    @property
+    @abstractmethod
+    def columns_(self) -> list[ColumnRecord]:
+        """What is done with every column; empty for data without columns."""
+
+    def facts(self) -> dict[str, str]:
+        """Return what else there is to say about the training data, for `aleator.describe`."""
+        return {}
+
+    @abstractmethod
+    def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
+        """Learn from the training data how to convert data, and check their values."""
+
+    @abstractmethod
+    def adapt(self, data: RawData) -> AdapterSource:
+        """Return a source of converted samples; nothing is converted yet."""
+
+    @abstractmethod
+    def read(self, X: Any) -> AdapterSource:
+        """Read new data and return a source of converted samples."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but `arrays`, as JSON values."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Arrays of numbers that a saved model must hold."""
+
+    @classmethod
+    @abstractmethod
+    def from_saved(
+        cls,
+        layout: ArrayLayout,
+        estimator_name: str,
+        stored: Mapping[str, Any],
+        arrays: Mapping[str, np.ndarray],
+    ) -> Self:
+        """Make an adapter of what `to_dict` and `arrays` returned; ValueError if it cannot be."""
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Convert new data as a whole.
+
+        Parameters
+        ----------
+        X : array-like, tensor, data frame, path, torch Dataset or Source
+            Samples like those of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, *shape), float32
+        """
+        return self.read(X).materialize()
+
+
+def check_preprocessing(preprocessing: str | None) -> None:
+    """Raise ValueError if the parameter `preprocessing` is not known.
+
+    Examples
+    --------
+    >>> check_preprocessing("auto")
+    """
+    if preprocessing not in PREPROCESSING:
+        raise ValueError(f"preprocessing must be 'auto' or None, got {preprocessing!r}")

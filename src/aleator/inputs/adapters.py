@@ -1,0 +1,97 @@
+"""The adapters by the form of the data; a new form is entered here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from aleator.exceptions import MissingValuesError
+from aleator.inputs.adapter import InputAdapter
+from aleator.inputs.adapter_base import Adapter
+from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.reading import RawData
+from aleator.inputs.table_files import TableFiles
+from aleator.inputs.table_source import TableSource
+from aleator.inputs.tables import TableAdapter
+
+# Under the names that saved models have. Those of older versions have none, and are of arrays.
+ADAPTERS: dict[str, type[Adapter]] = {
+    adapter.form: adapter for adapter in (InputAdapter, TableAdapter)
+}
+
+
+def fit_adapter(
+    layout: ArrayLayout, data: RawData, estimator_name: str, preprocessing: str | None
+) -> Adapter:
+    """Learn from training data how to convert data like them.
+
+    Numbers without gaps are standardized as they are. Of any other table, features are made.
+
+    Parameters
+    ----------
+    layout : ArrayLayout
+        Axes of the data.
+    data : RawData
+        Training data.
+    estimator_name : str
+        Name of the estimator for messages.
+    preprocessing : {"auto", None}
+        Whether to standardize.
+
+    Returns
+    -------
+    Adapter
+
+    Examples
+    --------
+    >>> from aleator.inputs.reading import read
+    >>> layout = ArrayLayout("table", "tables", ("columns",), "column", mixed_columns=True)
+    >>> [type(fit_adapter(layout, read(X), "LFR", "auto")).__name__
+    ...  for X in ([[1.0], [2.0]], [[1.0], [float("nan")]])]
+    ['InputAdapter', 'TableAdapter']
+    """
+    source = data.source
+    if isinstance(source, TableSource) or (
+        isinstance(source, TableFiles) and not source.holds_only_numbers
+    ):
+        if not layout.mixed_columns:
+            raise ValueError(
+                f"X is a table with text, dates or gaps, but data of modality {layout.name!r} must "
+                "be numbers without gaps"
+            )
+    else:
+        try:
+            return InputAdapter(layout, estimator_name).fit(data, preprocessing)
+        except MissingValuesError:
+            if not layout.mixed_columns:
+                raise
+    return TableAdapter(layout, estimator_name).fit(data, preprocessing)
+
+
+def restore_adapter(
+    layout: ArrayLayout,
+    estimator_name: str,
+    stored: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> Adapter:
+    """Make the adapter of a saved model.
+
+    Parameters
+    ----------
+    layout : ArrayLayout
+        Axes of the data.
+    estimator_name : str
+        Name of the estimator for messages.
+    stored : mapping of str to object
+        What the adapter's `to_dict` returned.
+    arrays : mapping of str to ndarray
+        What its `arrays` returned.
+
+    Returns
+    -------
+    Adapter
+    """
+    form = stored.get("form", InputAdapter.form)
+    return ADAPTERS[form].from_saved(layout, estimator_name, stored, arrays)
