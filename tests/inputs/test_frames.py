@@ -72,7 +72,7 @@ def test_rows_and_columns_are_selected(library):
 
 def test_large_whole_numbers_and_decimals_are_rounded_alike():
     whole = [2**60 + 12345, None, 3]
-    exact = [decimal.Decimal("123456789.123"), None, decimal.Decimal("0.1")]
+    exact = [decimal.Decimal("123456789.123"), None, decimal.Decimal("0.100")]
     frames = [
         as_frame(
             pd.DataFrame({"w": pd.array(whole, "Int64"), "d": pd.Series(exact, dtype=object)})

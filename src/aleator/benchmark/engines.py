@@ -204,7 +204,7 @@ def prove(engine: str, place: Path) -> dict[str, Any]:
         (found,) = run(parts, {"model": place / "model", "keep": ["id"]})
     seconds = time.perf_counter() - began
     names = lfr.get_feature_names_out().tolist()
-    embedding = found[names].to_numpy()
+    embedding, expected = found[names].to_numpy(), lfr.transform(whole[columns])
     return {
         "packages": {name: version(name) for name in (*packages, "pandas", "pyarrow")},
         "workers": WORKERS,
@@ -213,7 +213,8 @@ def prove(engine: str, place: Path) -> dict[str, Any]:
         "columns_as_named": found.columns.tolist() == ["id", *names],
         "rows_in_order": found["id"].tolist() == whole["id"].tolist(),
         "loads_per_worker": record.per_worker(),
-        "largest_difference": float(np.abs(embedding - lfr.transform(whole[columns])).max()),
+        "largest_difference": float(np.abs(embedding - expected).max()),
+        "largest_value": float(np.abs(expected).max()),
         "seconds": round(seconds, 1),
     }
 

@@ -212,7 +212,8 @@ class TableAdapter(Adapter):
         found = {f"scale/{name}": array for name, array in self.scale.items()}
         for position, column in enumerate(self.columns):
             found |= {f"{position}/{name}": array for name, array in column.arrays().items()}
-        return found
+        # The oldest safetensors that is supported cannot read empty arrays.
+        return {name: array for name, array in found.items() if array.size}
 
     @classmethod
     def from_saved(
@@ -232,7 +233,7 @@ class TableAdapter(Adapter):
             group, _, rest = name.partition("/")
             groups.setdefault(group, {})[rest] = array
         made.columns = [
-            TableColumn.from_saved(column, groups[str(position)])
+            TableColumn.from_saved(column, groups.get(str(position), {}))
             for position, column in enumerate(stored["columns"])
         ]
         if not made.shape[0] or len({column.name for column in made.columns}) != made.n_features:

@@ -131,7 +131,7 @@ class TableColumn:
         if not isinstance(stored, dict) or not isinstance(stored["name"], str):
             raise ValueError("a column of the table has no name")
         encoder = _ENCODERS[stored["treatment"]].from_saved(stored, arrays)
-        fill, kept = arrays["fill"], arrays["kept"]
+        fill, kept = arrays.get("fill", np.empty(0)), arrays.get("kept", np.empty(0, np.int64))
         gaps, constant, missing = stored["gaps"], stored["constant"], stored["share_missing"]
         if not isinstance(gaps, bool) or not isinstance(constant, bool):
             raise ValueError(f"gaps of column {stored['name']!r:.60} must be true or false")
