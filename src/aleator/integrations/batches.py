@@ -29,12 +29,15 @@ class BatchEmbedder:
         Columns that are copied beside the embedding.
     names : tuple of str
         Names of the columns of the embedding.
+    named : bool
+        Whether the model was trained on columns with names.
     """
 
     model: WorkerModel
     columns: str | tuple[str, ...] | None
     keep: tuple[str, ...]
     names: tuple[str, ...]
+    named: bool
 
     @classmethod
     def prepare(
@@ -75,7 +78,7 @@ class BatchEmbedder:
         check_keep(keep, keep)
         names = tuple(str(name) for name in fitted.get_feature_names_out())
         check_names_differ(keep, names)
-        made = cls(saved, columns, tuple(keep), names)
+        made = cls(saved, columns, tuple(keep), names, features is not None)
         if known is not None:
             made.check_columns(known)
         return made
@@ -108,7 +111,7 @@ class BatchEmbedder:
         if isinstance(self.columns, str):
             X: Any = _samples_in_arrow(table.column(self.columns), self.columns)
         else:
-            X = table.select(self._features_of(table.column_names))
+            X = self._values(table.select(self._features_of(table.column_names)))
         arrays = [pa.array(column) for column in np.ascontiguousarray(self._embed(X).T)]
         return pa.table([*kept.columns, *arrays], names=[*self.keep, *self.names])
 
@@ -120,9 +123,7 @@ class BatchEmbedder:
         if isinstance(self.columns, str):
             X: Any = _stacked(frame[self.columns], self.columns)
         else:
-            # As files are read: dates are days, for example.
-            features = frame[self._features_of(frame.columns)]
-            X = import_pyarrow().Table.from_pandas(features, preserve_index=False)
+            X = self._values(frame[self._features_of(frame.columns)])
         embedded = pd.DataFrame(self._embed(X), index=frame.index, columns=list(self.names))
         return pd.concat([frame[list(self.keep)], embedded], axis=1) if self.keep else embedded
 
@@ -131,10 +132,22 @@ class BatchEmbedder:
             return [name for name in known if name not in self.keep]
         return list(self.columns)
 
+    def _values(self, features: Any) -> Any:
+        """Return a frame as it is, or as an array if the model was trained on one."""
+        if self.named:
+            return features
+        columns = [np.asarray(features[name]) for name in _names_of(features)]
+        return np.column_stack(columns) if columns else features
+
     def _embed(self, X: Any) -> np.ndarray:
         if len(X) == 0:
             return np.empty((0, len(self.names)), np.float32)
         return np.asarray(self.model.get().transform(X))
+
+
+def _names_of(features: Any) -> list[str]:
+    """Names of the columns of a pandas DataFrame or a pyarrow Table."""
+    return list(getattr(features, "column_names", None) or features.columns)
 
 
 def _samples_in_arrow(column: Any, name: str) -> np.ndarray:
