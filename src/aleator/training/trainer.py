@@ -28,18 +28,17 @@ from aleator.training.devices import (
     set_rng_state,
 )
 from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_less, undo_step
-from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
-from aleator.training.method import Method, ParameterGroup, Phase
+from aleator.training.method import Method, Phase
 from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OptimizerSettings
+from aleator.training.passes import Passes
 from aleator.training.phase_state import PhaseState
 from aleator.training.plan import Duration, Plan
 from aleator.training.progress import Progress
-from aleator.training.sampler import Sampler, batch_sizes
-from aleator.training.schedules import Schedule
+from aleator.training.sampler import Sampler
 from aleator.training.steps import GraphedStep, Step
 
 
@@ -99,15 +98,21 @@ class Trainer:
         self._method = method
         self._given = given
         self._sampler = sampler
-        self._duration = duration
         self._optimizer = optimizer
-        self._warmup = warmup
         self._seed = seed
         self._monitor = monitor
         self._checkpoints = checkpoints
         self._on_step = on_step
         self._device = torch.device(plan.device)
-        self._sizes = self._batch_sizes(drop_last)
+        self._passes = Passes(
+            method,
+            sampler.length,
+            plan.batch_size,
+            duration,
+            schedule=optimizer.schedule,
+            warmup=warmup,
+            drop_last=drop_last,
+        )
         self._round = self._turn = 0
         self._phases: list[PhaseState] = []
         # Phases and batch sizes of which a step has been made, so that memory sufficed.
@@ -119,7 +124,7 @@ class Trainer:
     @property
     def total_steps(self) -> int:
         """Optimizer steps of a whole run."""
-        return self._duration.count * sum(map(self._steps_per_turn, self._method.phases))
+        return self._passes.total_steps
 
     @property
     def steps(self) -> int:
@@ -156,7 +161,7 @@ class Trainer:
             if self._saved_state is None:
                 self._write_checkpoint()
         try:
-            while self._round < self._duration.count:
+            while self._round < self._passes.rounds:
                 failure = None
                 try:
                     self._run_turn(progress, interrupt)
@@ -180,7 +185,7 @@ class Trainer:
     def _run_turn(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
         """Let the phase whose turn it is make the steps that are left of its turn."""
         state = self._phases[self._turn]
-        total = self._steps_per_turn(state.phase)
+        total = self._passes.steps_per_turn(state.phase)
         if state.steps_in_turn < total:
             self._begin_turn(state, progress)
         while state.steps_in_turn < total:
@@ -201,14 +206,14 @@ class Trainer:
         progress.begin(state.phase.name)
 
     def _train_step(self, state: PhaseState, progress: Progress) -> None:
-        kind = state.phase.name, self._sizes[state.steps_in_pass]
+        kind = state.phase.name, self._passes.sizes[state.steps_in_pass]
         undo = undo_step(state, self._sampler, self._device) if kind not in self._tried else None
         self._in_step = True
         try:
             if state.steps_in_pass == 0:
                 state.begin_pass(self._sampler.next_pass(), self._round, self._began)
-                state.prepare_reading(self._rows_left(state))
-            state.train_batch(self._sizes, self._stepper_for)
+                state.prepare_reading(self._passes.rows_left(state))
+            state.train_batch(self._passes.sizes, self._stepper_for)
         except (RuntimeError, MemoryError) as error:
             if undo is not None and is_out_of_memory(error) and not state.step.updating:
                 undo()
@@ -216,7 +221,7 @@ class Trainer:
             raise
         self._tried.add(kind)
         progress.advance()
-        if state.steps_in_pass == len(self._sizes):
+        if state.steps_in_pass == len(self._passes.sizes):
             self._end_pass(state, progress)
             self._began = time.perf_counter()
         self._in_step = False
@@ -286,7 +291,7 @@ class Trainer:
                 phase,
                 self._columns,
                 self._optimizer,
-                self._schedule_for,
+                self._passes.schedule_for,
                 self._device,
                 self._autocast,
                 self.plan.micro_batch,
@@ -299,7 +304,7 @@ class Trainer:
             with fitting_state():
                 for phase, saved in zip(self._phases, state["phases"], strict=True):
                     phase.load_state_dict(saved)
-                    phase.prepare_reading(self._rows_left(phase))
+                    phase.prepare_reading(self._passes.rows_left(phase))
                 self._round, self._turn = state["position"]["round"], state["position"]["turn"]
                 self._sampler.load_state_dict(state["sampler"])
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
@@ -318,7 +323,7 @@ class Trainer:
                 self._monitor.load_state_dict(state["monitor"])
 
     def _is_finished(self, state: dict[str, Any] | None) -> bool:
-        return state is not None and state["position"]["round"] >= self._duration.count > 0
+        return state is not None and state["position"]["round"] >= self._passes.rounds > 0
 
     def _set_up_what_fits(self) -> None:
         """Set up, and keep less in memory as long as it does not suffice."""
@@ -365,37 +370,6 @@ class Trainer:
             if not state.optimizer.is_finite():
                 raise state.divergence("the weights are not finite", None)
         self._checkpoints.write(self.state_dict(), self.steps)
-
-    def _batch_sizes(self, drop_last: bool) -> list[int]:
-        several_rows = any(
-            uses_batch_norm(module) for phase in self._method.phases for module in phase.train_mode
-        )
-        sizes = batch_sizes(
-            self._sampler.length,
-            self.plan.batch_size,
-            avoid_single_row=several_rows,
-            drop_last=drop_last,
-        )
-        if several_rows and 1 in sizes:
-            raise ValueError(
-                "batch normalization cannot train on batches of one row: increase batch_size"
-            )
-        return sizes
-
-    def _steps_per_turn(self, phase: Phase) -> int:
-        return phase.repeats * (1 if self._duration.by_steps else len(self._sizes))
-
-    def _rows_left(self, state: PhaseState) -> int:
-        """Return how many samples a phase still reads in the present pass."""
-        steps = self._duration.count * self._steps_per_turn(state.phase) - state.steps
-        return sum(self._sizes[state.steps_in_pass : state.steps_in_pass + steps])
-
-    def _schedule_for(self, group: ParameterGroup) -> Schedule:
-        steps_per_round = 1 if self._duration.by_steps else len(self._sizes)
-        total = self._duration.count * steps_per_round
-        if group.schedule is not None:
-            return Schedule(group.schedule, total)
-        return Schedule(self._optimizer.schedule, total, self._warmup * steps_per_round)
 
     def _stepper_for(self, state: PhaseState, index: Tensor) -> Step | GraphedStep:
         if not self.plan.graphs:
