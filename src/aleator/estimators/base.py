@@ -28,6 +28,7 @@ from aleator.modalities import Modality, get_modality, infer_modality
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
+from aleator.training.distribution import OneProcess
 from aleator.training.embedding import embed
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
@@ -102,6 +103,10 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Build the networks and the method."""
         raise NotImplementedError
 
+    def _join_processes(self, *arguments: Any, **named: Any) -> OneProcess | None:
+        """Return the processes that fit together; None if others did so, with these arguments."""
+        return OneProcess()
+
     def _train(
         self, spec: TrainingSpec, context: FitContext, device: torch.device
     ) -> TrainingResult:
@@ -151,8 +156,27 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         serialization.check_all_stored(self.get_params(deep=False))
         self._check_parameters()
-        device = resolve_device(self.device)
-        resolve_precision(self.precision, device)
+        resolve_precision(self.precision, resolve_device(self.device))
+        saving = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
+        processes = self._join_processes(X, y, sample_order=sample_order, **saving)
+        if processes is not None:
+            with processes.together():
+                self._fit(X, y, sample_order, processes, **saving)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_order: Any,
+        processes: OneProcess,
+        *,
+        checkpoint: Any,
+        checkpoint_every: Any,
+        resume: Any,
+    ) -> None:
+        """Fit as one of the processes that do so together."""
+        device = resolve_device(self.device) if processes.device is None else processes.device
         name = type(self).__name__
         X = open_source(X)
         # Column names of mixed types are refused now; the names are stored after training.
@@ -163,12 +187,27 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         adapter = InputAdapter(modality.layout, name).fit(data, self.preprocessing)
         orders = _check_sample_order(sample_order, len(data.source))
         with open_run(
-            self, data, self._labels_of_run(y), orders, checkpoint, checkpoint_every, resume=resume
+            self,
+            data,
+            self._labels_of_run(y),
+            orders,
+            checkpoint,
+            checkpoint_every,
+            resume=resume,
+            processes=processes,
         ) as run:
             seeds = Seeds.from_root(run.root_seed)
             sampler = Sampler(len(data.source), seeds.order, orders)
             context = FitContext(
-                modality, adapter, adapter.adapt(data), y, sampler, seeds, device, run.checkpoints
+                modality,
+                adapter,
+                adapter.adapt(data),
+                y,
+                sampler,
+                seeds,
+                device,
+                run.checkpoints,
+                processes,
             )
             spec = self._prepare(context)
             result = self._train(spec, context, device)
@@ -184,16 +223,17 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.random_state_ = run.random_state
         for attribute, value in {**spec.fitted_attributes(), **result.attributes}.items():
             setattr(self, attribute, value)
+        if not processes.is_first:
+            return  # which warns for all
         if result.interrupted:
             warnings.warn(
                 f"{name}: training was interrupted after {len(result.history)} passes over the "
                 "data; the estimator is fitted with what was learned so far",
                 InterruptedTrainingWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         elif result.collapse is not None:
-            warnings.warn(f"{name}: {result.collapse}", CollapseWarning, stacklevel=2)
-        return self
+            warnings.warn(f"{name}: {result.collapse}", CollapseWarning, stacklevel=3)
 
     def transform(self, X: Any) -> np.ndarray:
         """Embed X.

@@ -17,6 +17,7 @@ from aleator.inputs import InputAdapter
 from aleator.inputs.adapter import AdaptedSource
 from aleator.modalities import Modality
 from aleator.training.checkpoint import CheckpointFolder
+from aleator.training.distribution import OneProcess
 from aleator.training.method import Method
 from aleator.training.plan import Plan
 from aleator.training.sampler import Sampler
@@ -80,7 +81,9 @@ class FitContext:
     device : torch.device
         Device of the training.
     checkpoints : CheckpointFolder or None
-        Where the training is saved, and continued from.
+        Where the training is saved, and continued from; in the first process only.
+    processes : OneProcess
+        The processes that train together.
     """
 
     modality: Modality
@@ -91,6 +94,7 @@ class FitContext:
     seeds: Seeds
     device: torch.device
     checkpoints: CheckpointFolder | None = None
+    processes: OneProcess = field(default_factory=OneProcess)
 
     @cached_property
     def _sample(self) -> Tensor:

@@ -27,6 +27,7 @@ from aleator.training.devices import (
     seeded,
     set_rng_state,
 )
+from aleator.training.distribution import OneProcess
 from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_less, undo_step
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
@@ -74,6 +75,8 @@ class Trainer:
         Where the state is written, at the start, whenever it is due, at the end and at Ctrl-C.
     on_step : callable, default=None
         Called with the trainer after every step, for example to save its state.
+    processes : OneProcess, default=None
+        The processes that train together; None is this one alone.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Trainer:
         monitor: CollapseMonitor | None = None,
         checkpoints: CheckpointFolder | None = None,
         on_step: Callable[[Trainer], None] | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.plan = plan
         self.history: list[dict[str, Any]] = []
@@ -103,6 +107,7 @@ class Trainer:
         self._monitor = monitor
         self._checkpoints = checkpoints
         self._on_step = on_step
+        self._processes = OneProcess() if processes is None else processes
         self._device = torch.device(plan.device)
         self._passes = Passes(
             method,
@@ -140,7 +145,11 @@ class Trainer:
             current_device(self._device),
             math_mode(self.plan.precision),
             seeded(self._seed, self._device),
-            DeferredInterrupt(active=self._checkpoints is not None) as interrupt,
+            # Processes that train together stop together, between two steps.
+            DeferredInterrupt(
+                active=self._checkpoints is not None or not self._processes.alone
+            ) as interrupt,
+            self._processes.connected(self._method),
         ):
             try:
                 if self._is_finished(self._saved_state):
@@ -151,6 +160,8 @@ class Trainer:
             finally:
                 if self._monitor is not None:
                     self._monitor.close()
+            self._processes.make_equal(self._method.modules)
+        self.history = self._processes.agree_on_history(self.history)
         self._modes.restore()
 
     def _run(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
@@ -192,7 +203,7 @@ class Trainer:
             self._train_step(state, progress)
             if self._checkpoints is not None and self._checkpoints.due(self.steps):
                 self._write_checkpoint()
-            interrupt.check()
+            self._processes.check_interrupt(interrupt, self.steps)
         state.steps_in_turn = 0
         self._turn = (self._turn + 1) % len(self._phases)
         self._round += self._turn == 0
@@ -282,8 +293,9 @@ class Trainer:
             # Two-dimensional convolutions are fastest with channels last, on CPUs too.
             module.to(self._device).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
         self._columns: ColumnStore = ColumnStore(
-            self._given, self._method.derived, self.plan, self._device, self._autocast
-        )
+            self._given, self._method.derived, self.plan, self._device, self._autocast,
+            ragged=not self._processes.alone,
+        )  # fmt: skip
         if self._monitor is not None:
             self._monitor.setup(self._device)
         self._phases = [
@@ -295,6 +307,7 @@ class Trainer:
                 self._device,
                 self._autocast,
                 self.plan.micro_batch,
+                self._processes,
             )
             for phase in self._method.phases
         ]
@@ -307,6 +320,7 @@ class Trainer:
                     phase.prepare_reading(self._passes.rows_left(phase))
                 self._round, self._turn = state["position"]["round"], state["position"]["turn"]
                 self._sampler.load_state_dict(state["sampler"])
+        self._processes.make_equal(self._method.modules)
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
         if state is not None:  # last, in case a column draws random numbers
             set_rng_state(state["rng"], self._device)
@@ -352,6 +366,9 @@ class Trainer:
 
     def _keep_less(self, failure: str, phase: Phase | None = None) -> None:
         """Change the plan, and free what was kept as the old one said."""
+        if not self._processes.alone:
+            # The others have not run out of memory, and would not know of a change.
+            raise out_of_memory(self.plan, failure, phase)
         self.plan = plan_for_less(self.plan, self._method, self._given, phase, failure)
         self._phases = []
         vars(self).pop("_columns", None)  # there are none yet if they did not fit
