@@ -14,10 +14,11 @@ def _serve(connection, rank):
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     while (job := connection.recv()) is not None:
-        port, size, function, arguments = job
+        port, size, function, arguments, group = job
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
         try:
-            dist.init_process_group("gloo", rank=rank, world_size=size)
+            if group:
+                dist.init_process_group("gloo", rank=rank, world_size=size)
             answer = True, function(*arguments)
         except BaseException as error:
             answer = False, (type(error).__name__, str(error), traceback.format_exc())
@@ -31,29 +32,33 @@ class ProcessPool:
 
     def __init__(self, most):
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["torch.distributed", "aleator"])
+        context.set_forkserver_preload(
+            ["torch.distributed", "aleator.benchmark.ranks", "sklearn.preprocessing", "kornia"]
+        )
         self._ends = []
         self._processes = []
         for rank in range(most):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, rank), daemon=True)
+            process = context.Process(
+                target=_serve, args=(theirs, rank), name=f"rank-{rank}", daemon=True
+            )
             process.start()
             theirs.close()
             self._ends.append(ours)
             self._processes.append(process)
 
-    def try_run(self, size, function, *arguments):
+    def try_run(self, size, function, *arguments, group=True):
         """Call a function in processes of one group, and return (succeeded, result) of each."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         for end in self._ends[:size]:
-            end.send((port, size, function, arguments))
+            end.send((port, size, function, arguments, group))
         return [end.recv() for end in self._ends[:size]]
 
-    def run(self, size, function, *arguments):
+    def run(self, size, function, *arguments, group=True):
         """Call a function in processes of one group, and return the results."""
-        answers = self.try_run(size, function, *arguments)
+        answers = self.try_run(size, function, *arguments, group=group)
         for rank, (succeeded, result) in enumerate(answers):
             assert succeeded, f"in process {rank}: {result[2]}"
         return [result for _, result in answers]

@@ -62,7 +62,8 @@ def _normalize(module: Any, x: Tensor, share: Share, group: Collectives) -> Tens
             unbiased = variance * (count / max(1, count - 1))
             running_var.lerp_(unbiased.to(running_mean.dtype), momentum)
         scale = (variance + module.eps).rsqrt().to(_working(x))
-    return _Normalize.apply(x, weight, bias, mean.to(_working(x)), scale, sum(counts), group)
+    mean = mean.to(_working(x))
+    return _Normalize.apply(x, weight, bias, mean, scale, counts[share.rank], sum(counts), group)
 
 
 def _statistics(x: Tensor, counts: list[int], group: Collectives) -> tuple[Tensor, Tensor]:
@@ -89,12 +90,13 @@ class _Normalize(torch.autograd.Function):
         bias: Tensor | None,
         mean: Tensor,
         scale: Tensor,
+        count: int,
         total: int,
         group: Collectives,
     ) -> Tensor:
         normal = (x - _spread(mean, x)) * _spread(scale, x)
         ctx.save_for_backward(normal, weight, scale)
-        ctx.total, ctx.group, ctx.dtype = total, group, x.dtype
+        ctx.count, ctx.total, ctx.group, ctx.dtype = count, total, group, x.dtype
         out = normal if weight is None else normal * _spread(weight, x)
         return (out if bias is None else out + _spread(bias, x)).to(x.dtype)
 
@@ -110,11 +112,13 @@ class _Normalize(torch.autograd.Function):
         ctx.group.sum([sums])
         mean, mean_along = (_spread(part / ctx.total, grad) for part in sums)
         grad_x = (grad - mean - normal * mean_along) * _spread(scale, grad)
+        if not ctx.count:  # a row that counts nothing has not moved the statistics
+            grad_x = torch.zeros_like(grad_x)
         if weight is not None:
             grad_x = grad_x * _spread(weight, grad)
         grad_weight = own[1].to(weight.dtype) if ctx.needs_input_grad[1] else None
         grad_bias = own[0].to(weight.dtype) if ctx.needs_input_grad[2] else None
-        return grad_x.to(ctx.dtype), grad_weight, grad_bias, None, None, None, None
+        return grad_x.to(ctx.dtype), grad_weight, grad_bias, None, None, None, None, None
 
 
 def _dims(x: Tensor) -> list[int]:
