@@ -12,12 +12,18 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import Tensor, nn
+from torch import nn
 
 from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
 from aleator.estimators.embedding_parts import check_folder, separate_kept, write_parts
-from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, TrainingSpec
+from aleator.estimators.fit_context import (
+    FitContext,
+    Seeds,
+    TrainingResult,
+    TrainingSpec,
+    check_sample_order,
+)
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
@@ -161,7 +167,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         processes = self._join_processes(X, y, sample_order=sample_order, **saving)
         if processes is not None:
             with processes.together():
-                self._fit(X, y, sample_order, processes, **saving)
+                self._fit(X, y, sample_order, processes, saving)
         return self
 
     def _fit(
@@ -170,10 +176,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         y: Any,
         sample_order: Any,
         processes: OneProcess,
-        *,
-        checkpoint: Any,
-        checkpoint_every: Any,
-        resume: Any,
+        saving: Mapping[str, Any],
     ) -> None:
         """Fit as one of the processes that do so together."""
         device = resolve_device(self.device) if processes.device is None else processes.device
@@ -185,16 +188,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         modality = infer_modality(self.modality, data.shape)
         self._check_modality(modality)
         adapter = InputAdapter(modality.layout, name).fit(data, self.preprocessing)
-        orders = _check_sample_order(sample_order, len(data.source))
+        orders = check_sample_order(sample_order, len(data.source))
         with open_run(
-            self,
-            data,
-            self._labels_of_run(y),
-            orders,
-            checkpoint,
-            checkpoint_every,
-            resume=resume,
-            processes=processes,
+            self, data, self._labels_of_run(y), orders, **saving, processes=processes
         ) as run:
             seeds = Seeds.from_root(run.root_seed)
             sampler = Sampler(len(data.source), seeds.order, orders)
@@ -421,20 +417,3 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @property
     def _n_features_out(self) -> int:
         return self.embedding_dim_
-
-
-def _check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:
-    if sample_order is None:
-        return None
-    order = np.asarray(sample_order)
-    if order.ndim != 2 or order.size == 0 or order.dtype.kind not in "iu":
-        raise ValueError(
-            "sample_order must be a two-dimensional array of integers, one row of sample indices "
-            f"per pass over the data, got an array of shape {order.shape} and type {order.dtype}"
-        )
-    if order.min() < 0 or order.max() >= n_samples:
-        raise ValueError(
-            f"sample_order has indices from {order.min()} to {order.max()}, "
-            f"but X has rows 0 to {n_samples - 1}"
-        )
-    return torch.from_numpy(np.array(order, dtype=np.int64))

@@ -181,3 +181,27 @@ class TrainingResult:
     collapse: str | None = None
     interrupted: bool = False
     attributes: dict[str, Any] = field(default_factory=dict)
+
+
+def check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:
+    """Return `sample_order` as a tensor, after a check of its shape, type and values.
+
+    Examples
+    --------
+    >>> check_sample_order([[1, 0]], n_samples=2)
+    tensor([[1, 0]])
+    """
+    if sample_order is None:
+        return None
+    order = np.asarray(sample_order)
+    if order.ndim != 2 or order.size == 0 or order.dtype.kind not in "iu":
+        raise ValueError(
+            "sample_order must be a two-dimensional array of integers, one row of sample indices "
+            f"per pass over the data, got an array of shape {order.shape} and type {order.dtype}"
+        )
+    if order.min() < 0 or order.max() >= n_samples:
+        raise ValueError(
+            f"sample_order has indices from {order.min()} to {order.max()}, "
+            f"but X has rows 0 to {n_samples - 1}"
+        )
+    return torch.from_numpy(np.array(order, dtype=np.int64))
