@@ -114,11 +114,12 @@ class TrainedLearner(RepresentationLearner):
         given = {INPUT: rows_of(context.source)}
         given |= {name: TensorRows(column) for name, column in spec.columns.items()}
         processes = context.processes
-        given = {name: processes.own(rows) for name, rows in given.items()}
         duration = self._duration(context)
         batch_size = self.batch_size * processes.size
         repeats = max(phase.repeats for phase in spec.method.phases)
         sampler = sampler_for(context.source.raw, context.sampler, duration, repeats, batch_size)
+        sampler = processes.divided(sampler)
+        given = {name: processes.own(rows) for name, rows in given.items()}
         plan = make_plan(
             spec.method,
             given,

@@ -17,6 +17,7 @@ from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
 from aleator.training.method import Method, Phase
 from aleator.training.plan import Plan
+from aleator.training.sampler import Sampler
 
 
 class OneProcess:
@@ -55,6 +56,10 @@ class OneProcess:
     def together(self) -> AbstractContextManager[None]:
         """Context of a fit, in which the end of one process ends the others."""
         return nullcontext()
+
+    def divided(self, sampler: Sampler) -> Sampler:
+        """Decide who has which samples, and return the order in which all read them."""
+        return sampler
 
     def own(self, rows: HostRows) -> HostRows:
         """Return the samples that this process keeps."""

@@ -24,8 +24,11 @@ from aleator.training.distribution import OneProcess
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
 from aleator.training.method import Method, Phase
+from aleator.training.owners import Owners, PieceOwners, RowOwners
+from aleator.training.piece_sampler import DividedPieceSampler, PieceSampler
 from aleator.training.plan import Plan
-from aleator.training.shares import OwnRows, Share
+from aleator.training.sampler import Sampler
+from aleator.training.shares import Share
 from aleator.training.state_tree import pack, unpack
 from aleator.training.watch import Watch
 from aleator.training.whole_batch import gather_rows, seeing_whole_batch
@@ -53,6 +56,7 @@ class Ranks(OneProcess):
         self.rank, self.size = self._group.rank, self._group.size
         self.device = device
         self.per_machine = per_machine
+        self._owners: Owners = RowOwners(self.size)
         self._share: Share | None = None
         self._part_of_loss = torch.zeros((), device=device)
         self._interrupt: DeferredInterrupt | None = None
@@ -72,17 +76,35 @@ class Ranks(OneProcess):
         finally:
             self._group.watch = None
 
+    def divided(self, sampler: Sampler) -> Sampler:
+        """Decide who has which samples, and return the order in which all read them.
+
+        Files that are read in pieces are divided by pieces, if there are enough of them.
+        """
+        if not isinstance(sampler, PieceSampler):
+            return sampler
+        owners = PieceOwners(sampler.starts, self.size)
+        if not all(owners.counts):
+            return sampler
+        self._owners = owners
+        return DividedPieceSampler(sampler, owners)
+
     def own(self, rows: HostRows) -> HostRows:
         """Return the samples that this process keeps."""
-        return OwnRows(rows, self.rank, self.size)
+        if len(rows) < self.size:
+            raise ValueError(
+                f"X has {len(rows)} samples, fewer than the {self.size} processes: each needs one"
+            )
+        return self._owners.own(rows, self.rank)
 
     def own_order(self, order: Tensor) -> Tensor:
         """Return which of its own samples this process reads, given those that all read."""
-        return order[order % self.size == self.rank] // self.size
+        return self._owners.local(order[self._owners.owner(order) == self.rank])
 
     def share(self, batch: Tensor) -> Tensor:
         """Begin a batch, and return the positions of its samples in the columns of this process."""
-        share = Share.of(batch, self.rank, self.size)
+        owner, local = self._owners.owner(batch), self._owners.local(batch)
+        share = Share.of(owner, local, self.rank, self.size)
         self._share = share.to(self.device)
         return share.index
 

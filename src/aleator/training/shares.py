@@ -15,9 +15,9 @@ from aleator.training.host_rows import HostRows
 class Share:
     """The part of a batch that a process trains on.
 
-    Sample i is kept by process ``i % size``, so that all processes know, without a message, who has
-    which rows of a batch. Shares differ in size. A process that has no row of a batch trains on one
-    of its others, since networks and messages need a shape; that one counts nothing.
+    All processes know, without a message, who has which rows of a batch. Shares differ in size. A
+    process that has no row of a batch trains on one of its others, since networks and messages need
+    a shape; that one counts nothing.
 
     Attributes
     ----------
@@ -35,7 +35,8 @@ class Share:
 
     Examples
     --------
-    >>> share = Share.of(torch.tensor([5, 2, 3, 8]), rank=1, size=2)  # rows 5 and 3
+    >>> batch = torch.tensor([5, 2, 3, 8])
+    >>> share = Share.of(batch % 2, batch // 2, rank=1, size=2)  # rows 5 and 3
     >>> share.index.tolist(), share.places.tolist(), share.counts
     ([2, 1], [0, 2], (2, 2))
     >>> share.gathered.tolist()  # first come 2 and 8, then 5 and 3
@@ -49,18 +50,17 @@ class Share:
     gathered: Tensor
 
     @classmethod
-    def of(cls, batch: Tensor, rank: int, size: int) -> Share:
-        """Return the share of a process in the batch of samples at these positions."""
-        owner = batch % size
+    def of(cls, owner: Tensor, local: Tensor, rank: int, size: int) -> Share:
+        """Return the share of a process, given the owner of every row and where it has it."""
         counts = torch.bincount(owner, minlength=size)
         by_owner = torch.argsort(owner, stable=True)
         starts = counts.cumsum(0) - counts
-        within = torch.arange(len(batch)) - starts.repeat_interleave(counts)
-        gathered = torch.empty_like(batch)
+        within = torch.arange(len(owner)) - starts.repeat_interleave(counts)
+        gathered = torch.empty_like(owner)
         gathered[by_owner] = owner[by_owner] * counts.max() + within
         begin = int(starts[rank])
         places = by_owner[begin : begin + int(counts[rank])]
-        index = batch[places] // size
+        index = local[places]
         if not len(places):
             places, index = torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
         return cls(index, places, tuple(counts.tolist()), rank, gathered)
