@@ -344,7 +344,7 @@ def test_memory_that_runs_out_on_the_device(random):
 
 def test_a_group_of_one_process_trains_as_without_a_group(tmp_path):
     """Messages through NCCL, ragged batches and synchronized layers, with only one GPU."""
-    X, y = ranks.data_of(ranks.CASES["SimCLR, series"], 60)
+    X, _ = ranks.data_of(ranks.CASES["SimCLR, series"], 60)
     settings = {
         "embedding_dim": 8, "steps": 5, "batch_size": 16, "optimizer": "sgd", "precision": "32",
         "learning_rate": 1e-4, "random_state": 0, "progress": False, "device": "cuda",
