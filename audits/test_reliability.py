@@ -1,10 +1,10 @@
-"""Committed proofs: killed fits, an hour in one process, and embedding on other engines."""
+"""Committed proofs: killed fits, an hour in one process, several processes, other engines."""
 
 import json
 
 import pytest
 
-from aleator.benchmark import engines, soak
+from aleator.benchmark import engines, ranks, soak
 from aleator.benchmark.kills import CASES
 from audits.committed import RESULTS
 
@@ -57,3 +57,32 @@ def test_engines_load_a_model_once_per_worker_and_embed_alike(engine):
     assert proof["columns_as_named"]
     assert proof["rows_in_order"]
     assert proof["largest_difference"] <= 1e-6
+
+
+def test_the_proof_of_several_processes_is_repeatable():
+    proof = proof_of("ranks")
+    assert proof["command"].startswith("python -m aleator.benchmark.ranks")
+    assert not proof["commit"].endswith("-dirty")
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_processes_trained_what_one_did(processes):
+    found = [record for record in proof_of("ranks")["methods"] if record["processes"] == processes]
+    assert {record["case"] for record in found} == set(ranks.CASES)
+    for record in found:
+        assert record["difference_of_weights"] <= 1e-5, record["case"]
+        assert record["weights_moved_by"] >= 1e-3, "or the comparison would say nothing"
+        assert record["same_in_all_processes"], record["case"]
+
+
+def test_runs_continued_on_other_numbers_of_processes():
+    found = proof_of("ranks")["resumed"]
+    assert {(record["from"], record["to"]) for record in found} >= {(2, 1), (1, 2)}
+    assert max(record["difference_of_weights"] for record in found) <= 1e-4
+
+
+def test_killed_processes_were_named_and_their_runs_continued():
+    proof = proof_of("ranks")
+    assert {kill["killed"] for kill in proof["kills"]} == {0, 1}
+    assert all(kill["named"] and kill["others_ended_after"] <= 30 for kill in proof["kills"])
+    assert proof["difference_after_kills"] == 0

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from sklearn.base import clone
 from torch import nn
 
@@ -38,10 +39,11 @@ def regression(rows=20, drop_last=False):
     y = x @ torch.tensor([[1.0], [2.0], [3.0]])
     given = {INPUT: TensorRows(x), "y": TensorRows(y)}
 
-    def loss(x, y):
-        return (layer(x) - y).square().mean()
+    def outputs(x, y):
+        return layer(x), y
 
-    phase = Phase("fit", [ParameterGroup("layer", (layer,))], (layer,), (INPUT, "y"), loss)
+    group = ParameterGroup("layer", (layer,))
+    phase = Phase("fit", [group], (layer,), (INPUT, "y"), outputs, F.mse_loss)
     method = Method({"layer": layer}, [phase])
     duration = Duration(200)
     plan = make_plan(

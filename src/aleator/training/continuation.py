@@ -97,7 +97,7 @@ _RECORD: dict[str, Any] = {
 
 
 def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
-    """Return the plan that a state was trained with, or `present` if it is for another device.
+    """Return the plan that a state was trained with, or `present` if it is for other devices.
 
     A column that is computed again for every batch is rounded in other ways than one that is kept,
     so that a run continues with its own plan, whatever memory is free now.
@@ -121,11 +121,16 @@ def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
     """
     with fitting_state():
         saved = Plan.from_dict(state["plan"])
-    same = (saved.device, saved.precision) == (present.device, present.precision)
+    same = all(
+        getattr(saved, name) == getattr(present, name)
+        for name in ("device", "precision", "processes")
+    )
     return saved if same else present
 
 
-def warn_of_other_conditions(state: dict[str, Any], device: torch.device) -> None:
+def warn_of_other_conditions(
+    state: dict[str, Any], device: torch.device, processes: int = 1
+) -> None:
     """Warn if a run will be rounded in other ways than it was, so that it is not repeated exactly.
 
     Parameters
@@ -134,9 +139,12 @@ def warn_of_other_conditions(state: dict[str, Any], device: torch.device) -> Non
         State of a trainer.
     device : torch.device
         Device of the training.
+    processes : int, default=1
+        Number of processes that train together.
     """
     with fitting_state():
-        then, now = dict(state["conditions"]), rounding_conditions(device)
+        then = dict(state["conditions"]) | {"processes": str(state["plan"].get("processes", 1))}
+    now = rounding_conditions(device) | {"processes": str(processes)}
     changes = [
         f"{name} {then.get(name)} → {now[name]}" for name in now if then.get(name) != now[name]
     ]
