@@ -17,7 +17,7 @@ from aleator import DIET, LFR, SimCLR, Supervised, open_table
 from aleator.benchmark import ranks as proofs
 from aleator.estimators.fit_context import Seeds, root_seed
 from aleator.evaluation import fine_tune
-from aleator.exceptions import CheckpointError, InterruptedTrainingWarning
+from aleator.exceptions import CheckpointError, CheckpointWarning, InterruptedTrainingWarning
 from aleator.inputs.table_files import TableFiles
 from aleator.training.collectives import Collectives
 from aleator.training.head_bank import HeadBank
@@ -454,7 +454,10 @@ def test_files_are_read_further_by_the_same_number_of_processes(
     run(before, stop_on_file)
     message = f"it was trained on {before} processes, but now there are {after}"
     if after == 1:
-        with pytest.raises(CheckpointError, match=message):
+        with (
+            pytest.warns(CheckpointWarning, match="processes 2 → 1"),
+            pytest.raises(CheckpointError, match=message),
+        ):
             continue_on_file(file, 1, tmp_path)
     else:
         for _, error in pool.try_run(after, continue_on_file, file, after, tmp_path):
