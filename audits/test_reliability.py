@@ -26,7 +26,10 @@ def test_killed_fits_ended_as_if_they_had_not_been_killed():
 
 
 def proof_of_ranks():
-    return json.loads((RESULTS / "reliability.json").read_text(encoding="utf-8"))["ranks"]
+    proofs = json.loads((RESULTS / "reliability.json").read_text(encoding="utf-8"))
+    if "ranks" not in proofs:
+        pytest.skip("no result of python -m aleator.benchmark.ranks is committed yet")
+    return proofs["ranks"]
 
 
 def test_the_proof_of_several_processes_is_repeatable():
