@@ -46,7 +46,7 @@ $(VENV)/dev: $(VENV)/demo
 $(OLDEST)/test: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --quiet --only-binary :all: --constraint constraints-oldest.txt \
-	  --editable '.[all]' distributed hypothesis polars pytest pytest-xdist triton
+	  --editable '.[all,dask]' distributed hypothesis polars pytest pytest-xdist triton
 	touch $@
 
 clean:

@@ -60,6 +60,8 @@ TABLES_OF_PARAGRAPH = {
     "CIFAR-10": ("cifar10",),
     "Ablations on Kvasir v1": ("projectors", "batch-size", "predictor-epochs", "selection-size",
                                "loss", "diversity", "embedding-dim"),
+    "CWRU bearings by load": ["transfer"],
+    "CWRU bearings by size of the fault": ["transfer"],
     "PhysioNet 2012": ("table1",),
     "Theorem": (),
     "STab on Income": ("stab-dropout",),

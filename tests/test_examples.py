@@ -3,8 +3,12 @@
 import importlib.util
 import json
 import re
+import shutil
+import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import aleator
@@ -24,6 +28,37 @@ def test_the_examples_of_a_page(page, tmp_path, monkeypatch, capsys):
     exec("\n".join(blocks), {})
     for line in re.findall(r"print\(.*\)  # (.*?)…", text):
         assert line in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("engine", "package"), [("dask", "dask.dataframe"), ("ray", "ray.data"), ("spark", "pyspark")]
+)
+@pytest.mark.filterwarnings("default")  # those of the engines are not ours
+def test_the_examples_of_engines(engine, package, tmp_path, monkeypatch):
+    """The first block of the page and that of an engine are one program."""
+    pytest.importorskip(package, exc_type=ImportError)
+    if engine == "spark":
+        if shutil.which("java") is None:
+            pytest.skip("Spark needs Java")
+        monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "engines.md").read_text(encoding="utf-8")
+    blocks = re.findall(rf"```python(?: {engine})?\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    try:
+        exec("\n".join(blocks), names)
+        written = pq.read_table(f"embedded-{engine}").to_pandas().set_index("id")
+    finally:
+        if engine == "ray":
+            names["ray"].shutdown()
+        if engine == "spark" and "spark" in names:
+            names["spark"].stop()
+    people, lfr = names["people"], names["lfr"]
+    expected = lfr.transform(people[["age", "income", "visits"]])
+    assert written.columns[:8].tolist() == lfr.get_feature_names_out().tolist()
+    found = written.loc[people["id"]].to_numpy()[:, :8].astype(np.float32)
+    assert np.abs(found - expected).max() < 1e-6
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from torch import nn
 
 from aleator import BYOL, LFR, SimCLR, evaluation
-from aleator.benchmark import cells, recipes
+from aleator.benchmark import cells, ranks, recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
 from aleator.exceptions import GraphCaptureWarning, LessMemoryWarning
@@ -22,6 +22,7 @@ from aleator.training.method import INPUT
 from aleator.training.optimizers import OptimizerSettings
 from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
+from aleator.training.ranks import Ranks
 from aleator.training.sampler import Sampler
 from aleator.training.trainer import Trainer
 from tests.projectors.families import FAMILIES, generator, sample_of
@@ -325,17 +326,40 @@ def test_a_stopped_fit_continues_from_its_checkpoint(name, random, tmp_path, mon
 
 def test_memory_that_runs_out_on_the_device(random):
     """Real: other tensors leave room for the network, but not for activations of a whole batch."""
-    X = random.normal(size=(8192, 64)).astype(np.float32)
+    X = random.normal(size=(2048, 64)).astype(np.float32)
     encoder = nn.Sequential(*[nn.Sequential(nn.Linear(64, 16384), nn.ReLU(), nn.Linear(16384, 64))
                               for _ in range(4)])  # fmt: skip
-    settings = {"encoder": encoder, "batch_size": 8192, "epochs": 2, "random_state": 0}
+    settings = {"encoder": encoder, "batch_size": 2048, "epochs": 2, "random_state": 0}
     whole = SimCLR(device="cuda", precision="32", **settings).fit(X)
     torch.cuda.empty_cache()
     _, total = torch.cuda.mem_get_info()
-    torch.cuda.set_per_process_memory_fraction(min(1.0, 3.5e9 / total))
+    torch.cuda.set_per_process_memory_fraction(min(1.0, 0.6e9 / total))
     try:
         with pytest.warns(LessMemoryWarning, match="rows at a time"):
             divided = SimCLR(device="cuda", precision="32", **settings).fit(X)
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
     np.testing.assert_allclose(losses(divided), losses(whole), rtol=1e-3)
+
+
+def test_a_group_of_one_process_trains_as_without_a_group(tmp_path):
+    """Messages through NCCL, ragged batches and synchronized layers, with only one GPU."""
+    X, _ = ranks.data_of(ranks.CASES["SimCLR, series"], 60)
+    settings = {
+        "embedding_dim": 8, "steps": 5, "batch_size": 16, "optimizer": "sgd", "precision": "32",
+        "learning_rate": 1e-4, "random_state": 0, "progress": False, "device": "cuda",
+    }  # fmt: skip
+    alone = SimCLR(**settings).fit(X)
+    torch.distributed.init_process_group(
+        "nccl", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
+    )
+    try:
+        together = SimCLR(**settings)
+        together._join_processes = lambda *_, **__: Ranks(torch.device("cuda", 0), 1)
+        together.fit(X)
+    finally:
+        torch.distributed.destroy_process_group()
+    for one, other in zip(
+        ranks.weights_of(alone).values(), ranks.weights_of(together).values(), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-5)

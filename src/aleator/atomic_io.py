@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -101,6 +102,38 @@ def replace_folder(path: Path) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def describe_failure(what: str, folder: Path, error: OSError, then: str) -> str:
+    """Say in one sentence what was not written, why, and what to do.
+
+    Parameters
+    ----------
+    what : str
+        What was not written, such as "the model was not saved".
+    folder : Path
+        Where.
+    error : OSError
+        What the system said.
+    then : str
+        What to do after the disk or the folder is in order, and what has become of what was there.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> full = OSError(errno.ENOSPC, "No space left on device")
+    >>> describe_failure("the model was not saved", Path("m"), full, "and save it again")
+    'the model was not saved in m (No space left on device): free some space, and save it again'
+    """
+    advice = "check the folder"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "free some space"
+    elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        advice = "make it writable, or give another folder"
+    return f"{what} in {folder} ({error.strerror or error}): {advice}, {then}"
 
 
 def append_lines(path: Path, lines: Iterable[str]) -> None:

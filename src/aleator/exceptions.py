@@ -48,6 +48,10 @@ class CheckpointWarning(UserWarning):
     """
 
 
+class ProcessError(Exception):
+    """Another of the processes that train together has ended; the message names it."""
+
+
 class DamagedFileError(ValueError):
     """A file of a data set cannot be read; the message names the file."""
 

@@ -6,12 +6,13 @@ weights are on disk. A crash at any moment leaves the old model or the new one.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from aleator.atomic_io import write_file
+from aleator.atomic_io import describe_failure, write_file
 from aleator.data_files import FileFormat, read_tensors, tensors_to_bytes
 from aleator.exceptions import DataFileError, ModelFileError
 
@@ -25,14 +26,23 @@ def write(folder: Path, content: dict[str, Any], tensors: dict[str, Tensor]) -> 
     """Write a model into `folder`, replacing the one that may be there."""
     if folder.exists() and not folder.is_dir():
         raise ModelFileError(f"{folder} is a file; a model is saved into a folder")
-    folder.mkdir(parents=True, exist_ok=True)
     weights, description = tensors_to_bytes(tensors)
     name = f"weights-{description['sha256'][:16]}.safetensors"
     previous = _current_weights(folder)
-    write_file(folder / name, weights)
-    _FORMAT.write(folder / DESCRIPTION, {**content, "weights": {"file": name, **description}})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / name, weights)
+        _FORMAT.write(folder / DESCRIPTION, {**content, "weights": {"file": name, **description}})
+    except OSError as error:
+        if name != previous:  # weights without a description only take space
+            with suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+        then = "and save it again; a model that was there is unchanged"
+        message = describe_failure("the model was not saved", folder, error, then)
+        raise OSError(error.errno, message) from error
     if previous is not None and previous != name:
-        (folder / previous).unlink(missing_ok=True)
+        with suppress(OSError):  # it takes space, but does no harm
+            (folder / previous).unlink(missing_ok=True)
 
 
 def read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

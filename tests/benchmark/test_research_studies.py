@@ -17,6 +17,7 @@ from aleator.benchmark.research_studies import (
 )
 from aleator.benchmark.studies import STUDIES
 from aleator.benchmark.study import few_labels
+from aleator.training.distribution import OneProcess
 from aleator.training.plan import Duration
 
 RESEARCH = {study.name: study for study in RESEARCH_STUDIES}
@@ -42,7 +43,7 @@ def test_default_variants_are_what_lfr_does_by_default(dataset):
 @pytest.mark.parametrize("dataset", RESEARCH_STUDIES[0].datasets)
 def test_default_length_of_the_training(dataset):
     n_samples = 4 * datasets.DATASETS[dataset].train // 5
-    context = SimpleNamespace(sampler=SimpleNamespace(length=n_samples))
+    context = SimpleNamespace(sampler=SimpleNamespace(length=n_samples), processes=OneProcess())
     assert LFR()._duration(context) == Duration(default_epochs(dataset))
 
 

@@ -197,6 +197,7 @@ def test_mistakes_are_explained_before_anything_is_written(folder, model, tmp_pa
     assert not out.exists()
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")  # arrays
 @pytest.mark.parametrize("kind", ["array", "npy", "pandas", "polars", "table", "opened"])
 def test_data_of_any_kind(kind, folder, model, tmp_path):
     table = pq.read_table(folder / "x.parquet")

@@ -310,8 +310,8 @@ def test_what_is_predicted_begins_after_the_context_and_exists():
         last = contrast.draw_last(10, 3, torch.device("cpu"))
         assert (last == last[0]).all()
         future = contrast.future(steps, last)
-        assert future.shape == (4, 3, 2)
-        assert future[:, 0, 0].tolist() == [last[0] + 1 + k for k in range(4)]
+        assert future.shape == (3, 4, 2)
+        assert future[0, :, 0].tolist() == [last[0] + 1 + k for k in range(4)]
         lasts.add(int(last[0]))
     assert lasts == set(range(6))  # 5 + 4 is the last step there is
 

@@ -9,6 +9,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from aleator.projectors import trees, vocabularies
+from aleator.projectors.drawn import DrawnModule
+from aleator.projectors.feature_encoder import FeatureTrunk
 from aleator.projectors.target_scaling import TargetScaling
 from tests.projectors.families import FAMILIES, generator, sample_of
 
@@ -34,6 +36,30 @@ def test_a_family_is_drawn_on_the_device_of_the_sample(family, modality, monkeyp
         drawn = family.draw(sample, 33, generator())
         assert drawn(sample).shape == (40, 33)
     assert {part.device.type for part in drawn.state_dict().values()} == {"meta"}
+
+
+class Shift(DrawnModule):
+    def __init__(self, offset=None):
+        super().__init__()
+        self.store(offset=offset)
+
+
+@pytest.mark.filterwarnings("ignore:.*which is a no-op")  # there are no values on "meta"
+@pytest.mark.parametrize(
+    ("empty", "saved"),
+    [
+        (Shift(), Shift(torch.ones(3))),
+        (Shift(torch.ones(3)), Shift(torch.ones(3))),
+        (FeatureTrunk(2, 2), FeatureTrunk(4, 3)),
+    ],
+)
+def test_a_module_stays_on_its_device_when_a_state_is_loaded(empty, saved):
+    """A checkpoint is read on the CPU, and restored when the modules are on the GPU already."""
+    module = empty.to("meta")
+    module.load_state_dict(saved.state_dict())
+    for name, part in module.state_dict().items():
+        assert part.device.type == "meta"
+        assert part.shape == saved.state_dict()[name].shape
 
 
 def test_entropies_are_computed_on_the_device_of_the_sample():

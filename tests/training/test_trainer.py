@@ -1,5 +1,6 @@
 """What the trainer owns: order, learning rates, modes, graphs, progress and its state."""
 
+import gc
 import io
 import re
 import sys
@@ -7,20 +8,22 @@ import sys
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from sklearn.base import clone
 from torch import nn
 
 from aleator.exceptions import GraphCaptureWarning
 from aleator.training import trainer as trainer_module
-from aleator.training.devices import math_mode, resolve_precision, seeded
+from aleator.training.devices import resolve_precision, seeded
 from aleator.training.host_rows import TensorRows
+from aleator.training.math_mode import math_mode
 from aleator.training.method import INPUT, Method, ParameterGroup, Phase
 from aleator.training.optimizers import Optimizer, OptimizerSettings
 from aleator.training.plan import Duration, make_plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler, batch_sizes
 from aleator.training.schedules import Schedule
-from aleator.training.steps import snapshot
+from aleator.training.steps import no_garbage_collection, snapshot
 from aleator.training.trainer import Trainer
 from tests.small import small_lfr
 from tests.training.saved_states import assert_same_fit, fit_and_save, fit_from
@@ -36,10 +39,11 @@ def regression(rows=20, drop_last=False):
     y = x @ torch.tensor([[1.0], [2.0], [3.0]])
     given = {INPUT: TensorRows(x), "y": TensorRows(y)}
 
-    def loss(x, y):
-        return (layer(x) - y).square().mean()
+    def outputs(x, y):
+        return layer(x), y
 
-    phase = Phase("fit", [ParameterGroup("layer", (layer,))], (layer,), (INPUT, "y"), loss)
+    group = ParameterGroup("layer", (layer,))
+    phase = Phase("fit", [group], (layer,), (INPUT, "y"), outputs, F.mse_loss)
     method = Method({"layer": layer}, [phase])
     duration = Duration(200)
     plan = make_plan(
@@ -224,3 +228,14 @@ def test_verbose_prints_a_line_per_pass(table, capfd, verbose, phases):
     for line, record in zip(out.splitlines(), shown, strict=True):
         assert line.startswith(f"[LFR] epoch {record['epoch'] + 1}, {record['phase']}: loss ")
         assert f"loss {record['loss']:.4g}," in line
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_collected_while_a_graph_is_captured(enabled):
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with no_garbage_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()

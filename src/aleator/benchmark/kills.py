@@ -26,9 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from aleator.atomic_io import write_file
-
-RESULTS = Path("benchmarks/results/reliability.json")
+from aleator.benchmark.reliability import RESULTS, add_result
 
 _SERIES, _TABLE, _IMAGES = (240, 3, 48), (600, 12), (120, 3, 16, 16)
 _FEW = {"embedding_dim": 32, "n_projectors": 4}
@@ -349,8 +347,7 @@ def main(arguments: list[str] | None = None) -> int:
     }
     if options.results:
         key = "kills" if options.device == "cpu" else f"kills, {options.device}"
-        there = json.loads(options.results.read_text()) if options.results.exists() else {}
-        write_file(options.results, (json.dumps({**there, key: result}, indent=1) + "\n").encode())
+        add_result(options.results, key, result=result)
     print(f"{result['kills']} kills, {result['inside_a_write']} of them inside a write: "
           f"{'all runs are the same' if result['same'] else 'RUNS DIFFER'}")  # fmt: skip
     return 0 if result["same"] else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
@@ -133,7 +134,9 @@ class Table:
         first, second = (self.values[row, column] for row in ranked[:2])
         p_value = None
         if min(len(first), len(second)) > 1 and (stdev(first) or stdev(second)):
-            p_value = float(stats.ttest_ind(first, second, equal_var=False).pvalue)
+            with warnings.catch_warnings():  # all seeds of one of them may have the same result
+                warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
+                p_value = float(stats.ttest_ind(first, second, equal_var=False).pvalue)
         return Comparison(ranked[0], ranked[1], p_value)
 
     def markdown(self) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from aleator.atomic_io import write_file
+from aleator.benchmark.reliability import add_result
 
 KEY = "streaming"
 ROWS, COLUMNS, ROW_GROUP = 10_500_000, 27, 1 << 20
@@ -247,13 +247,6 @@ def _peak_resident() -> int:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def add_result(path: Path, case: str, result: dict[str, Any]) -> None:
-    """Add the result of a proof to the file of all proofs."""
-    content = json.loads(path.read_bytes()) if path.exists() else {}
-    content.setdefault(KEY, {})[case] = result
-    write_file(path, (json.dumps(content, indent=1) + "\n").encode())
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
@@ -284,7 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
         result = {"command": command, **result, "scale": options.scale, **stamp("cpu")}
         print(json.dumps({case: result}), flush=True)
         if options.out is not None:
-            add_result(options.out, case, result)
+            add_result(options.out, KEY, case, result=result)
     return 0
 
 

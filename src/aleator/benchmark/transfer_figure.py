@@ -19,7 +19,7 @@ from aleator.benchmark.transfer_tables import TITLES, domain_names, pair_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLUMNS = 5
+_COLUMNS = 4
 # Digits are white on colors darker than this share of the range.
 _DARK = 0.45
 _LETTERS_PER_INCH = 12

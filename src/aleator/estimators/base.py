@@ -12,12 +12,19 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import Tensor, nn
+from torch import nn
 
 from aleator import serialization
 from aleator.estimators.documentation import complete_docstring, field_defaults
-from aleator.estimators.embedding_parts import check_folder, separate_kept, write_parts
-from aleator.estimators.fit_context import FitContext, Seeds, TrainingResult, TrainingSpec
+from aleator.estimators.embedding_parts import check_folder, write_parts
+from aleator.estimators.fit_context import (
+    FitContext,
+    Seeds,
+    TrainingResult,
+    TrainingSpec,
+    check_sample_order,
+)
+from aleator.estimators.kept_columns import separate_kept
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
@@ -36,7 +43,9 @@ from aleator.modalities import Modality, get_modality, infer_modality
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
+from aleator.training.distribution import OneProcess
 from aleator.training.embedding import embed
+from aleator.training.local_randomness import LocalRandomness
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
 
@@ -110,6 +119,10 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Build the networks and the method."""
         raise NotImplementedError
 
+    def _join_processes(self, *arguments: Any, **named: Any) -> OneProcess | None:
+        """Return the processes that fit together; None if others did so, with these arguments."""
+        return OneProcess()
+
     def _train(
         self, spec: TrainingSpec, context: FitContext, device: torch.device
     ) -> TrainingResult:
@@ -161,8 +174,24 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         serialization.check_all_stored(self.get_params(deep=False))
         self._check_parameters()
-        device = resolve_device(self.device)
-        resolve_precision(self.precision, device)
+        resolve_precision(self.precision, resolve_device(self.device))
+        saving = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
+        processes = self._join_processes(X, y, sample_order=sample_order, **saving)
+        if processes is not None:
+            with processes.together():
+                self._fit(X, y, sample_order, processes, saving)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_order: Any,
+        processes: OneProcess,
+        saving: Mapping[str, Any],
+    ) -> None:
+        """Fit as one of the processes that do so together."""
+        device = resolve_device(self.device) if processes.device is None else processes.device
         name = type(self).__name__
         X = open_source(X)
         data = read(X, min_samples=2, estimator_name=name, modality=self.modality)
@@ -171,14 +200,22 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         modality = infer_modality(self.modality, data.shape, data.source.modality)
         self._check_modality(modality)
         adapter = fit_adapter(modality.layout, data, name, self.preprocessing)
-        orders = _check_sample_order(sample_order, len(data.source))
+        orders = check_sample_order(sample_order, len(data.source))
         with open_run(
-            self, data, self._labels_of_run(y), orders, checkpoint, checkpoint_every, resume=resume
+            self, data, self._labels_of_run(y), orders, **saving, processes=processes
         ) as run:
             seeds = Seeds.from_root(run.root_seed)
             sampler = Sampler(len(data.source), seeds.order, orders)
             context = FitContext(
-                modality, adapter, adapter.adapt(data), y, sampler, seeds, device, run.checkpoints
+                modality,
+                adapter,
+                adapter.adapt(data),
+                y,
+                sampler,
+                seeds,
+                device,
+                run.checkpoints,
+                processes,
             )
             spec = self._prepare(context)
             result = self._train(spec, context, device)
@@ -194,16 +231,17 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.random_state_ = run.random_state
         for attribute, value in {**spec.fitted_attributes(), **result.attributes}.items():
             setattr(self, attribute, value)
+        if not processes.is_first:
+            return  # which warns for all
         if result.interrupted:
             warnings.warn(
                 f"{name}: training was interrupted after {len(result.history)} passes over the "
                 "data; the estimator is fitted with what was learned so far",
                 InterruptedTrainingWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         elif result.collapse is not None:
-            warnings.warn(f"{name}: {result.collapse}", CollapseWarning, stacklevel=2)
-        return self
+            warnings.warn(f"{name}: {result.collapse}", CollapseWarning, stacklevel=3)
 
     def transform(self, X: Any) -> np.ndarray:
         """Embed X.
@@ -307,10 +345,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
 
         def build(name: str) -> Any:
-            with seeded(0):  # the weights are replaced
-                return cls._networks[name].build(made, context)
+            return cls._networks[name].build(made, context)
 
-        attributes = serialization.restored_networks(saved, made, cls._networks, networks, build)
+        with LocalRandomness(0):  # all weights are replaced
+            attributes = serialization.restored_networks(
+                saved, made, cls._networks, networks, build
+            )
         attributes |= {**saved.attributes, **saved.common_attributes, "adapter_": adapter}
         for name, value in attributes.items():
             setattr(made, name, value)
@@ -400,20 +440,3 @@ def _names_of(X: Any) -> list[str] | None:
     if isinstance(X, Source):
         return X.feature_names
     return as_frame(X).names if is_frame(X) else None
-
-
-def _check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:
-    if sample_order is None:
-        return None
-    order = np.asarray(sample_order)
-    if order.ndim != 2 or order.size == 0 or order.dtype.kind not in "iu":
-        raise ValueError(
-            "sample_order must be a two-dimensional array of integers, one row of sample indices "
-            f"per pass over the data, got an array of shape {order.shape} and type {order.dtype}"
-        )
-    if order.min() < 0 or order.max() >= n_samples:
-        raise ValueError(
-            f"sample_order has indices from {order.min()} to {order.max()}, "
-            f"but X has rows 0 to {n_samples - 1}"
-        )
-    return torch.from_numpy(np.array(order, dtype=np.int64))

@@ -81,7 +81,7 @@ epochs : int (for LFR also None), default=?
 steps : int or None, default=?
     Number of encoder steps, instead of `epochs`; `warmup_epochs` then counts steps.
 batch_size : int, default=?
-    Rows per step.
+    Rows per step, in every process.
 optimizer : {"adam", "adamw", "sgd"}, default=?
     The optimizer.
 learning_rate : float or None, default=?
@@ -100,6 +100,14 @@ warmup_epochs : int, default=?
 memory_limit : int or None, default=?
     Bytes that the data and what is derived from them may take on the device. None is 70 % of what
     is free. What does not fit stays on the host or is computed again for every batch.
+devices : int, default=?
+    Processes per machine that train together, each on a device of its own. More than one need
+    ``pip install 'aleator[distributed]'`` (docs/distributed.md).
+num_nodes : int, default=?
+    Number of machines.
+strategy : {"ddp", "ddp_spawn", "ddp_fork", "ddp_notebook"}, default=?
+    How Lightning Fabric starts processes. "ddp" runs the script again for each, or finds those that
+    torchrun or SLURM started; the others start them for `fit` only, the last also in notebooks.
 progress : bool, default=?
     Show a progress bar if stderr is a terminal.
 verbose : int, default=?

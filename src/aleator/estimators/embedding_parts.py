@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from aleator.atomic_io import json_digest, new_file, write_file
+from aleator.atomic_io import describe_failure, json_digest, new_file, write_file
+from aleator.estimators.kept_columns import KeptColumns, check_names_differ
 from aleator.inputs import AdapterSource, PiecewiseSource, Source, evenly_spaced
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.table_files import TableFiles, open_table
 from aleator.training.columns import rows_per_piece
 from aleator.training.embedding import embed_chunks
 
@@ -80,13 +81,15 @@ class PartWriter:
         start, stop = self.rows(part)
         kept = self.kept.read(start, stop)
         schema = pa.schema([*kept.schema, *(pa.field(name, pa.float32()) for name in self.names)])
+        read = _Read(chunks)
         with (
+            _explained(f"part {part} of the embedding", self.folder, unless=read),
             new_file(self.path(part)) as file,
             # Numbers that hardly repeat gain nothing from a dictionary.
             pa.parquet.ParquetWriter(file, schema, use_dictionary=kept.column_names) as writer,
         ):
             done = 0
-            for embedding in chunks:
+            for embedding in read:
                 columns = kept.slice(done, len(embedding)).columns
                 values = np.ascontiguousarray(embedding.T)
                 arrays = [*columns, *(pa.array(row) for row in values)]
@@ -104,91 +107,32 @@ class PartWriter:
             return False
 
 
-class KeptColumns:
-    """Columns of a table that are copied beside the embedding.
+class _Read:
+    """An iterator that remembers its own failure, which is not one of writing."""
 
-    Parameters
-    ----------
-    table : TableFiles, pyarrow.Table or None
-        The table; None if there are no columns.
-    names : sequence of str
-        The columns.
-    """
+    def __init__(self, chunks: Iterator[np.ndarray]) -> None:
+        self._chunks = chunks
+        self.failed = False
 
-    def __init__(self, table: Any, names: Sequence[str]) -> None:
-        self._table = table
-        self.names = list(names)
-        if not names:
-            return
-        known = table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names
-        for name in names:
-            if known.count(name) != 1 or self.names.count(name) != 1:
-                raise ValueError(
-                    f"keep={self.names}, but there is no column {name!r}, or more than one"
-                )
-
-    def read(self, start: int, stop: int) -> Any:
-        """Return the rows from `start` to `stop` as a pyarrow Table."""
-        if not self.names:
-            return import_pyarrow().table({})
-        if isinstance(self._table, TableFiles):
-            return self._table.read_columns(self.names, start, stop)
-        return self._table.select(self.names).slice(start, stop - start)
+    def __iter__(self) -> Iterator[np.ndarray]:
+        try:
+            yield from self._chunks
+        except OSError:
+            self.failed = True
+            raise
 
 
-def separate_kept(
-    X: Any, names: Sequence[str] | None, keep: Sequence[str]
-) -> tuple[Any, KeptColumns]:
-    """Separate the features of a table from the columns that are copied.
-
-    Parameters
-    ----------
-    X : object
-        What the user passed.
-    names : sequence of str or None
-        Names of the features in training; None if they had none.
-    keep : sequence of str
-        Columns that are copied.
-
-    Returns
-    -------
-    features : object
-        X, or the part of it that has the features.
-    kept : KeptColumns
-        The columns that are copied.
-    """
-    if isinstance(keep, str):
-        raise ValueError(f"keep must be a list of names, got {keep!r}")
-    if not keep:
-        return X, KeptColumns(None, ())
-    pa = import_pyarrow()
-    if isinstance(X, (str, os.PathLike, pa.dataset.FileSystemDataset)):
-        X = open_table(X, columns=names, exclude=None if names is not None else keep)
-    if isinstance(X, TableFiles):
-        return X, KeptColumns(X, keep)
-    table = _table_of(X)
-    kept = KeptColumns(table, keep)
-    features = [name for name in table.column_names if name not in keep]
-    return table.select(features if names is None else names), kept
-
-
-def _table_of(X: Any) -> Any:
-    """Return a data frame or an object of pyarrow as a pyarrow Table."""
-    pa = import_pyarrow()
-    if isinstance(X, pa.Table):
-        return X
-    if isinstance(X, pa.RecordBatch):
-        return pa.Table.from_batches([X])
-    if isinstance(X, pa.dataset.Dataset):
-        return X.to_table()
-    if hasattr(X, "iloc"):
-        return pa.Table.from_pandas(X, preserve_index=False)
-    if hasattr(X, "to_arrow"):
-        return X.to_arrow()
-    raise ValueError(
-        f"keep needs columns with names, but X is {type(X).__name__}: pass a data frame, or a "
-        "Parquet, Arrow or CSV file"
-    )
+@contextmanager
+def _explained(what: str, folder: Path, unless: _Read | None = None) -> Iterator[None]:
+    """Say in one sentence why something was not written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if unless is not None and unless.failed:
+            raise
+        then = "and call transform_to again; the parts that are there are whole and are kept"
+        message = describe_failure(f"{what} was not written", folder, error, then)
+        raise OSError(error.errno, message) from error
 
 
 def write_parts(
@@ -220,8 +164,7 @@ def write_parts(
         Precision of the training.
     """
     names = [str(name) for name in estimator.get_feature_names_out()]
-    if both := sorted(set(names) & set(kept.names)):
-        raise ValueError(f"keep contains {both[0]!r}, which is also a column of the embedding")
+    check_names_differ(kept.names, names)
     piece = rows_per_piece(source.schema.size, device)
     if rows_per_part is None:
         rows_per_part = max(1, _PART_BYTES // (4 * len(names) * piece)) * piece
@@ -307,8 +250,9 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
             raise ValueError(
                 f"{folder} is not empty, and was not written by transform_to: choose another folder"
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(manifest, indent=1).encode())
+        with _explained("the embedding", folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            write_file(path, json.dumps(manifest, indent=1).encode())
         return
     try:
         found = json.loads(path.read_bytes())

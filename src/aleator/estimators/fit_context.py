@@ -16,6 +16,7 @@ from aleator.estimators.network_specs import NetworkContext
 from aleator.inputs import Adapter, AdapterSource
 from aleator.modalities import Modality
 from aleator.training.checkpoint import CheckpointFolder
+from aleator.training.distribution import OneProcess
 from aleator.training.method import Method
 from aleator.training.plan import Plan
 from aleator.training.sampler import Sampler
@@ -79,7 +80,9 @@ class FitContext:
     device : torch.device
         Device of the training.
     checkpoints : CheckpointFolder or None
-        Where the training is saved, and continued from.
+        Where the training is saved, and continued from; in the first process only.
+    processes : OneProcess
+        The processes that train together.
     """
 
     modality: Modality
@@ -90,6 +93,7 @@ class FitContext:
     seeds: Seeds
     device: torch.device
     checkpoints: CheckpointFolder | None = None
+    processes: OneProcess = field(default_factory=OneProcess)
 
     @cached_property
     def _sample(self) -> Tensor:
@@ -176,3 +180,27 @@ class TrainingResult:
     collapse: str | None = None
     interrupted: bool = False
     attributes: dict[str, Any] = field(default_factory=dict)
+
+
+def check_sample_order(sample_order: Any, n_samples: int) -> Tensor | None:
+    """Return `sample_order` as a tensor, after a check of its shape, type and values.
+
+    Examples
+    --------
+    >>> check_sample_order([[1, 0]], n_samples=2)
+    tensor([[1, 0]])
+    """
+    if sample_order is None:
+        return None
+    order = np.asarray(sample_order)
+    if order.ndim != 2 or order.size == 0 or order.dtype.kind not in "iu":
+        raise ValueError(
+            "sample_order must be a two-dimensional array of integers, one row of sample indices "
+            f"per pass over the data, got an array of shape {order.shape} and type {order.dtype}"
+        )
+    if order.min() < 0 or order.max() >= n_samples:
+        raise ValueError(
+            f"sample_order has indices from {order.min()} to {order.max()}, "
+            f"but X has rows 0 to {n_samples - 1}"
+        )
+    return torch.from_numpy(np.array(order, dtype=np.int64))

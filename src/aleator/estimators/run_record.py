@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,12 @@ from aleator.exceptions import CheckpointError
 from aleator.inputs import RawData, Source, evenly_spaced
 from aleator.serialization import encode_parameter
 from aleator.training.checkpoint import CheckpointFolder, Interval
+from aleator.training.distribution import OneProcess
 from aleator.version import __version__
 
-MAY_DIFFER = ("device", "memory_limit", "progress", "verbose")
+MAY_DIFFER = (
+    "device", "devices", "memory_limit", "num_nodes", "progress", "strategy", "verbose",
+)  # fmt: skip
 
 # Data with more values than this are compared by a checksum of rows that are spread evenly over
 # them and have about this many values together: 64 MiB in single precision.
@@ -64,6 +68,7 @@ def open_run(
     checkpoint_every: int | str,
     *,
     resume: bool,
+    processes: OneProcess | None = None,
 ) -> Iterator[Run]:
     """Draw the seed of a fit, or take that of the run in the checkpoint folder, if it is the same.
 
@@ -83,25 +88,43 @@ def open_run(
         Steps or time between two checkpoints.
     resume : bool
         Whether to continue the run that is in the folder.
+    processes : OneProcess, default=None
+        The processes that train together, of which only the first has the folder.
 
     Yields
     ------
     Run
     """
     every = Interval.parse(checkpoint_every)
-    given = repeatable_random_state(estimator.random_state)
-    run = Run(root_seed(given), int(given) if isinstance(given, Integral) else None)
-    if checkpoint is None:
-        yield run
+    processes = OneProcess() if processes is None else processes
+
+    @cache
+    def record() -> dict[str, Any]:
+        parameters = estimator.get_params(deep=False)
+        if "batch_size" in parameters:  # rows of all processes, whose number may change
+            parameters["batch_size"] *= processes.size
+        return describe_run(estimator, parameters, data, labels=labels, sample_order=sample_order)
+
+    def draw_seeds() -> dict[str, Any]:
+        given = repeatable_random_state(estimator.random_state)
+        known = int(given) if isinstance(given, Integral) else None
+        return {"root_seed": root_seed(given), "random_state": known}
+
+    if checkpoint is None or not processes.is_first:
+        yield Run(**processes.agree_on_run(lambda: _identity(record()), draw_seeds))
         return
     with CheckpointFolder(Path(checkpoint), every) as folder:
-        parameters = estimator.get_params(deep=False)
-        record = describe_run(estimator, parameters, data, labels=labels, sample_order=sample_order)
-        seeds: dict[str, Any] = {"root_seed": run.root_seed, "random_state": run.random_state}
-        stored = folder.begin({**record, "seeds": seeds}, resume=resume)
-        if stored is not None:
-            check_same_run(stored, record, folder.path)
-            seeds = stored["seeds"]
+        stored = None
+
+        def seeds_of_folder() -> dict[str, Any]:
+            nonlocal stored
+            drawn = draw_seeds()
+            stored = folder.begin({**record(), "seeds": drawn}, resume=resume)
+            if stored is not None:
+                check_same_run(stored, record(), folder.path)
+            return drawn if stored is None else stored["seeds"]
+
+        seeds = processes.agree_on_run(lambda: _identity(record()), seeds_of_folder)
         try:
             yield Run(**seeds, checkpoints=folder)
         except Exception:
@@ -110,6 +133,12 @@ def open_run(
             if stored is None:
                 folder.forget_unused()
             raise
+
+
+def _identity(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what must be the same in all processes."""
+    parameters = {k: v for k, v in record["parameters"].items() if k not in MAY_DIFFER}
+    return {**record, "parameters": parameters}
 
 
 def describe_run(

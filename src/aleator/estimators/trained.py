@@ -11,7 +11,9 @@ from aleator.estimators.base import RepresentationLearner, estimator
 from aleator.estimators.fit_context import FitContext, TrainingResult, TrainingSpec
 from aleator.training.continuation import plan_of_state, warn_of_other_conditions
 from aleator.training.devices import resolve_precision
+from aleator.training.distribution import OneProcess
 from aleator.training.host_rows import TensorRows, rows_of
+from aleator.training.launch import ProcessChoice
 from aleator.training.method import INPUT
 from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OPTIMIZERS, OptimizerSettings
@@ -53,6 +55,9 @@ class TrainedLearner(RepresentationLearner):
     schedule: str = "constant"
     warmup_epochs: int = 0
     memory_limit: int | None = None
+    devices: int = 1
+    num_nodes: int = 1
+    strategy: str = "ddp"
     progress: bool = True
     verbose: int = 0
 
@@ -73,14 +78,30 @@ class TrainedLearner(RepresentationLearner):
             check_number("betas", beta, 0, 1)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("schedule", self.schedule, SCHEDULES)
+        self._process_choice().check()
+
+    def _process_choice(self) -> ProcessChoice:
+        return ProcessChoice(self.devices, self.num_nodes, self.strategy, self.device)
+
+    def _join_processes(self, *arguments: Any, **named: Any) -> OneProcess | None:
+        choice = self._process_choice()
+        if not choice.runs_function:
+            return choice.join()
+        for name, value in choice.run(_fit_and_return, self, arguments, named).items():
+            setattr(self, name, value)
+        return None
 
     def _train(
         self, spec: TrainingSpec, context: FitContext, device: torch.device
     ) -> TrainingResult:
         trainer, monitor = self._make_trainer(spec, context, device)
         name = type(self).__name__
+        shown = context.processes.is_first
         with Progress(
-            name, trainer.total_steps, bar=bool(self.progress), verbose=int(self.verbose)
+            name,
+            trainer.total_steps,
+            bar=bool(self.progress) and shown,
+            verbose=int(self.verbose) if shown else 0,
         ) as progress:
             trainer.fit(progress)
         return TrainingResult(
@@ -92,29 +113,34 @@ class TrainedLearner(RepresentationLearner):
     ) -> tuple[Trainer, CollapseMonitor]:
         given = {INPUT: rows_of(context.source)}
         given |= {name: TensorRows(column) for name, column in spec.columns.items()}
+        processes = context.processes
         duration = self._duration(context)
+        batch_size = self.batch_size * processes.size
         repeats = max(phase.repeats for phase in spec.method.phases)
-        sampler = sampler_for(
-            context.source.raw, context.sampler, duration, repeats, self.batch_size
-        )
+        sampler = sampler_for(context.source.raw, context.sampler, duration, repeats, batch_size)
+        sampler = processes.divided(sampler)
+        given = {name: processes.own(rows) for name, rows in given.items()}
         plan = make_plan(
             spec.method,
             given,
             duration,
             pass_length=sampler.length,
-            batch_size=self.batch_size,
+            batch_size=batch_size,
             device=device,
             precision=resolve_precision(self.precision, device),
             memory_limit=self.memory_limit,
             optimizer=self.optimizer,
+            processes=processes.size,
+            per_machine=processes.per_machine,
         )
         state = None
         if context.checkpoints is not None and (last := context.checkpoints.latest()) is not None:
             state = last.state
-            warn_of_other_conditions(state, device)
+            warn_of_other_conditions(state, device, processes.size)
             limit = context.checkpoints.record["parameters"].get("memory_limit")
             # What is free on the device now may be another part of its memory than it was then.
             plan = plan_of_state(state, plan) if limit == self.memory_limit else plan
+        plan, state = processes.agree_on_start(plan, state)
         spec.materialize()
         monitor = CollapseMonitor(spec.method.modules["encoder"], context.source)
         trainer = Trainer(
@@ -128,6 +154,7 @@ class TrainedLearner(RepresentationLearner):
             seed=context.seeds.noise,
             monitor=monitor,
             checkpoints=context.checkpoints,
+            processes=processes,
         )
         if state is not None:
             trainer.load_state_dict(state)
@@ -156,3 +183,11 @@ class TrainedLearner(RepresentationLearner):
             float(self.weight_decay),
             self.schedule,
         )
+
+
+def _fit_and_return(
+    estimator: TrainedLearner, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> dict[str, Any]:
+    """Fit in a process that was started for it, and return the fitted attributes."""
+    estimator.fit(*arguments, **named)
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from aleator.evaluation.probing import Parts
-from aleator.training.devices import math_mode, resolve_device
+from aleator.training.devices import resolve_device
+from aleator.training.math_mode import math_mode
 
 # Similarities computed at a time: a matrix of 512 MiB.
 _SIMILARITIES_PER_CHUNK = 1 << 27

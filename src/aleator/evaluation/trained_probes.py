@@ -99,11 +99,12 @@ def trained_probe_scores(
     with seeded(seed):
         network = make_network(parts.train.shape[1], len(classes))
 
-    def loss(rows: Tensor, labels: Tensor) -> Tensor:
-        return F.cross_entropy(network(rows), labels)
+    def outputs(rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        return network(rows), labels
 
     groups = [ParameterGroup("probe", (network,))]
-    phase = Phase("probe", groups, (network,), (INPUT, "labels"), loss)
+    columns_read = (INPUT, "labels")
+    phase = Phase("probe", groups, (network,), columns_read, outputs, F.cross_entropy)
     method = Method({"probe": network}, [phase])
     columns: dict[str, HostRows] = {
         INPUT: TensorRows(torch.from_numpy(parts.train)),

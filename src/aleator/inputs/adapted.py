@@ -60,6 +60,11 @@ class AdaptedSource(AdapterSource):
         source = self._data.source.in_order(order)
         return AdaptedSource(RawData(source, self._data.feature_names), self._adapter)
 
+    def part(self, pieces: np.ndarray) -> AdaptedSource:
+        """Return the samples of some of the pieces that the files are read in."""
+        part = self._data.source.part(pieces)
+        return AdaptedSource(RawData(part, self._data.feature_names), self._adapter)
+
     def as_array(self) -> np.ndarray | None:
         """Return the array behind the source if its values need no conversion, else None."""
         source = self._data.source

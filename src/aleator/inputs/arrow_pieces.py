@@ -12,6 +12,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,8 +86,8 @@ def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[l
     schema = None
     for path in files.paths:
         file = files.name(path)
-        with naming(file):
-            found, batches = _read_csv(files, path, None)
+        with naming(file), ExitStack() as opened:
+            found, batches = _read_csv(files, path, None, opened)
             schema = schema or found
             if missing := [name for name in schema.names if name not in found.names]:
                 raise ValueError(
@@ -97,7 +98,7 @@ def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[l
                 pieces += copy_to_arrow(batches, found, file, rows)
             except import_pyarrow().ArrowInvalid:
                 # The types are those of the first block; numbers with decimals may come later.
-                found, batches = _read_csv(files, path, found)
+                found, batches = _read_csv(files, path, found, opened)
                 schema = found if path == files.paths[0] else schema
                 pieces += copy_to_arrow(batches, found, file, rows)
     return pieces, schema
@@ -206,8 +207,13 @@ class _ArrowFile:
             return self._reader.get_batch(number)
 
 
-def _read_csv(files: Files, path: str, earlier: Any) -> tuple[Any, Iterator[Any]]:
-    """Return the schema and the batches of a text file; `earlier` is a schema that did not fit."""
+def _read_csv(
+    files: Files, path: str, earlier: Any, opened: ExitStack
+) -> tuple[Any, Iterator[Any]]:
+    """Return the schema and the batches of a text file, which `opened` closes.
+
+    `earlier` is a schema that did not fit.
+    """
     pa = import_pyarrow()
     assert files.format == CSV
     convert = pa.csv.ConvertOptions()
@@ -220,7 +226,7 @@ def _read_csv(files: Files, path: str, earlier: Any) -> tuple[Any, Iterator[Any]
         convert = pa.csv.ConvertOptions(column_types=widened)
     parse = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ",")
     compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(os.path.splitext(path)[1])
-    source = files.open(path)
+    source = opened.enter_context(files.open(path))
     if compression is not None:
         source = pa.CompressedInputStream(pa.PythonFile(source), compression)
     reader = pa.csv.open_csv(source, parse_options=parse, convert_options=convert)

@@ -168,13 +168,26 @@ def natural_order(path: str) -> list[Any]:
     return [int(part) if position % 2 else part for position, part in enumerate(parts)]
 
 
+# NumPy parses the header of a .npy file as an expression of Python, whose errors are the last ones.
+_ERRORS_OF_FILES = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    OverflowError,
+    SyntaxError,
+    TokenError,
+    RecursionError,
+    SystemError,
+)
+
+
 @contextlib.contextmanager
 def naming(file: str) -> Any:
     """Turn whatever goes wrong while a file is read into an error that names it."""
     try:
         yield
-    # NumPy parses the header of a .npy file as an expression of Python.
-    except (OSError, EOFError, ValueError, TypeError, SyntaxError, TokenError) as error:
+    except _ERRORS_OF_FILES as error:
         if isinstance(error, DamagedFileError):
             raise
         raise DamagedFileError(f"{file} cannot be read: {error}") from error

@@ -114,6 +114,10 @@ class PiecewiseSource(Source):
             return SelectedRows(self, order)
         return PassReader(self, order)
 
+    def part(self, pieces: np.ndarray) -> PiecewiseSource:
+        """Return the samples of some of the pieces, one after another."""
+        return SelectedPieces(self, pieces)
+
     def _between(self, start: int, stop: int) -> Iterator[np.ndarray]:
         """Yield the samples from `start` to `stop`, piece by piece."""
         if start >= stop:
@@ -145,6 +149,39 @@ class PiecewiseSource(Source):
             self._last = None  # before the next is read, so that both are not in memory
             self._last = piece, self.read_piece(piece)
         return self._last[1]
+
+
+class SelectedPieces(PiecewiseSource):
+    """Some pieces of another source, one after another.
+
+    Parameters
+    ----------
+    source : PiecewiseSource
+        All samples.
+    pieces : ndarray of int
+        Positions of the pieces.
+    """
+
+    def __init__(self, source: PiecewiseSource, pieces: np.ndarray) -> None:
+        lengths = np.diff(source.starts)[pieces]
+        super().__init__(source.schema, lengths, source.buffer_size)
+        self.feature_names = source.feature_names
+        self._source = source
+        self._numbers = pieces
+
+    def read_piece(self, piece: int) -> np.ndarray:
+        """Read the samples of a piece; several threads may do so at once."""
+        return self._source.read_piece(int(self._numbers[piece]))
+
+    def fingerprint(self) -> str:
+        """Return a digest that changes with the files and with what is read of them."""
+        return f"{self._source.fingerprint()} {self._numbers.tolist()}"
+
+    def describe_row(self, row: int) -> str:
+        """Return how messages name a sample."""
+        piece = int(self._pieces_of(np.array([row]))[0])
+        first = self._source.starts[self._numbers[piece]]
+        return self._source.describe_row(int(first + row - self.starts[piece]))
 
 
 class SelectedRows(Source):

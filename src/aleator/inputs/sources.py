@@ -119,6 +119,20 @@ class Source(ABC):
         """
         return self
 
+    def part(self, pieces: np.ndarray) -> Source:
+        """Return the samples of some of the pieces that a source is read in, one after another.
+
+        Parameters
+        ----------
+        pieces : ndarray of int
+            Positions of the pieces.
+
+        Returns
+        -------
+        Source
+        """
+        raise TypeError(f"{type(self).__name__} is not read in pieces")
+
     def describe_row(self, row: int) -> str:
         """Return how messages name a sample, for example with the file that it is in."""
         return f"row {row}"

@@ -17,13 +17,14 @@ from aleator.training.method import INPUT, Method, ParameterGroup, Phase
 def autoencoder(encoder: nn.Module, decoder: nn.Module) -> Method:
     """Train encoder and decoder on the mean squared error of the reconstruction."""
 
-    def loss(x: Tensor) -> Tensor:
-        reconstruction = decoder(flatten_output(encoder(x)))
-        return mean_squared_error(reconstruction.flatten(1), x.flatten(1))
+    def outputs(x: Tensor) -> tuple[Tensor, Tensor]:
+        return decoder(flatten_output(encoder(x))).flatten(1), x.flatten(1)
 
     networks = (encoder, decoder)
     group = ParameterGroup("encoder", networks)
-    phase = Phase("rebuild", [group], networks, (INPUT,), loss, row_wise=networks)
+    phase = Phase(
+        "rebuild", [group], networks, (INPUT,), outputs, mean_squared_error, row_wise=networks
+    )
     return Method({"encoder": encoder, "decoder": decoder}, [phase])
 
 

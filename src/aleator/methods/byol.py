@@ -23,11 +23,12 @@ def byol(
     forward_online = forward_pair(lambda x: predictor(online(x)), online, predictor)
     forward_target = forward_pair(target, target)
 
-    def loss(x: Tensor) -> Tensor:
+    def outputs(x: Tensor) -> tuple[Tensor, ...]:
         first, second = view1(x), view2(x)
-        prediction1, prediction2 = forward_online(first, second)
-        target1, target2 = (output.detach() for output in forward_target(first, second))
-        return cosine_distance(prediction1, target2) + cosine_distance(prediction2, target1)
+        return *forward_online(first, second), *forward_target(first, second)
+
+    def loss(first: Tensor, second: Tensor, target1: Tensor, target2: Tensor) -> Tensor:
+        return cosine_distance(first, target2.detach()) + cosine_distance(second, target1.detach())
 
     def update_target() -> None:
         for average, parameter in zip(target.parameters(), online.parameters(), strict=True):
@@ -35,10 +36,10 @@ def byol(
 
     phase = Phase(
         "byol", [ParameterGroup("encoder", (online, predictor))], (online, predictor, target),
-        (INPUT,), loss, after_step=update_target, row_wise=(online[0],),
+        (INPUT,), outputs, loss, after_step=update_target, row_wise=(online[0],),
     )  # fmt: skip
     networks = {"encoder": online[0], "online": online, "predictor": predictor, "target": target}
-    return Method({**networks, "view 1": view1, "view 2": view2}, [phase])
+    return Method({**networks, "view 1": view1, "view 2": view2}, [phase], views=(view1, view2))
 
 
 @estimator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -28,17 +29,19 @@ def diet(
     The layer is as large as the embedding of all the data, so that the plan must know of it.
     """
 
-    def loss(x: Tensor, index: Tensor) -> Tensor:
-        scores = index_layer(flatten_output(encoder(view(x))))
-        return F.cross_entropy(scores, index, label_smoothing=label_smoothing)
+    def outputs(x: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+        return index_layer(flatten_output(encoder(view(x)))), index
 
+    criterion = partial(F.cross_entropy, label_smoothing=label_smoothing)
     networks = (encoder, index_layer)
     group = ParameterGroup("encoder", networks)
-    phase = Phase("index", [group], networks, (INPUT, INDEX), loss, row_wise=(encoder,))
+    phase = Phase(
+        "index", [group], networks, (INPUT, INDEX), outputs, criterion, row_wise=(encoder,)
+    )
     modules = {"encoder": encoder, "index layer": index_layer, "view": view}
     n_parameters = sum(parameter.numel() for parameter in index_layer.parameters())
     layer = LargeLayer("index layer", n_parameters, index_layer.out_features)
-    return Method(modules, [phase], large_layers=[layer])
+    return Method(modules, [phase], large_layers=[layer], views=(view,))
 
 
 @estimator

@@ -347,7 +347,8 @@ class LFR(TrainedLearner):
     def _duration(self, context: FitContext) -> Duration:
         if self.steps is not None or self.epochs is not None:
             return super()._duration(context)
-        return default_duration(context.sampler.length, self.batch_size)
+        batch_size = self.batch_size * context.processes.size
+        return default_duration(context.sampler.length, batch_size)
 
     def _default_learning_rate(self, context: FitContext) -> float:
         encoder = self.encoder

@@ -25,6 +25,8 @@ TRAININGS = ("alternating", "joint")
 # Losses that depend on directions only: for these the targets are scaled to unit length, once.
 _OF_DIRECTIONS = ("bbt", "infonce", "cosine")
 LOSSES = (*_OF_DIRECTIONS, "mse")
+# Others compare the rows of a batch, or are functions of the user, which may do so.
+_MEANS_OF_ROWS = ("cosine", "mse")
 
 
 def lfr(
@@ -48,6 +50,7 @@ def lfr(
     input.
     """
     pair_loss = _pair_loss(loss, off_diagonal_weight)
+    couples_rows = loss not in _MEANS_OF_ROWS
     scaling = nn.Identity() if target_scaling is None else target_scaling
     frozen = isinstance(encoder, FrozenFront)
     front = encoder.front if isinstance(encoder, FrozenFront) else nn.Identity()
@@ -67,11 +70,14 @@ def lfr(
     def embed(x: Tensor) -> Tensor:
         return flatten_output(trained(x))
 
-    def loss_of_embedding(embedding: Tensor, target: Tensor) -> Tensor:
-        return pair_loss(predictors(embedding).transpose(0, 1), target.transpose(0, 1))
+    def predict_from_embedding(embedding: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return predictors(embedding), target
 
-    def loss_of_input(x: Tensor, target: Tensor) -> Tensor:
-        return loss_of_embedding(embed(x), target)
+    def predict_from_input(x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return predictors(embed(x)), target
+
+    def criterion(prediction: Tensor, target: Tensor) -> Tensor:
+        return pair_loss(prediction.transpose(0, 1), target.transpose(0, 1))
 
     joint = training == "joint"
     source = "features" if frozen else INPUT
@@ -83,7 +89,9 @@ def lfr(
         groups=[encoder_group, predictor_group] if joint else [encoder_group],
         train_mode=(trained, predictors),
         columns=(source, "targets"),
-        loss=loss_of_input,
+        outputs=predict_from_input,
+        criterion=criterion,
+        couples_rows=couples_rows,
         row_wise=(trained,),
     )
     predictor_phase = Phase(
@@ -91,7 +99,9 @@ def lfr(
         groups=[predictor_group],
         train_mode=(predictors,),
         columns=("embedding", "targets"),
-        loss=loss_of_embedding,
+        outputs=predict_from_embedding,
+        criterion=criterion,
+        couples_rows=couples_rows,
         repeats=predictor_epochs,
     )
     modules = {"encoder": encoder, "predictors": predictors}

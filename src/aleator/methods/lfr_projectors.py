@@ -82,6 +82,7 @@ def select_projectors(
         )
         if isinstance(estimator.projector, nn.Module):
             checked_output_width(estimator.projector, shape, "projector")
-    rows = context.sampler.peek()[: estimator.selection_size or max(2, estimator.batch_size)]
+    batch_size = estimator.batch_size * context.processes.size
+    rows = context.sampler.peek()[: estimator.selection_size or max(2, batch_size)]
     batch = torch.from_numpy(context.source.gather(rows.numpy()))
     return select(candidates, batch, counts.kept)

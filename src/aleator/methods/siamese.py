@@ -68,11 +68,14 @@ def siamese_phase(
     encoder: nn.Module,
     projection_head: nn.Module,
     predictor: nn.Module,
-    loss: Network,
+    outputs: Callable[[Tensor], Sequence[Tensor]],
     predictor_lr: float | None,
     row_wise: Sequence[nn.Module] = (),
 ) -> Phase:
-    """SimSiam's phase: the learning rate of the predictor is not moved by the schedule."""
+    """SimSiam's phase: the learning rate of the predictor is not moved by the schedule.
+
+    `outputs` returns what `symmetric_prediction_loss` compares.
+    """
     return Phase(
         "siamese",
         [
@@ -81,18 +84,20 @@ def siamese_phase(
         ],
         (encoder, projection_head, predictor),
         (INPUT,),
-        loss,
+        outputs,
+        symmetric_prediction_loss,
         row_wise=row_wise,
     )
 
 
-def symmetric_prediction_loss(predict: PairNetwork, first: Tensor, second: Tensor) -> Tensor:
+def symmetric_prediction_loss(
+    prediction1: Tensor, prediction2: Tensor, first: Tensor, second: Tensor
+) -> Tensor:
     """SimSiam's loss: the prediction from each view against the other view, which is held fixed.
 
     One minus the cosine, so that a perfect match is zero; the gradient is that of the paper. Chen
     and He, Exploring simple siamese representation learning (2021).
     """
-    prediction1, prediction2 = predict(first, second)
     to_second = cosine_distance(prediction1, second.detach())
     to_first = cosine_distance(prediction2, first.detach())
     return (to_second + to_first) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -36,14 +37,16 @@ def simclr(
 
     represent_pair = forward_pair(represent, encoder, head)
 
-    def loss(x: Tensor) -> Tensor:
-        return nt_xent(*represent_pair(first_view(x), second_view(x)), temperature)
+    def outputs(x: Tensor) -> tuple[Tensor, Tensor]:
+        return represent_pair(first_view(x), second_view(x))
 
     networks = (encoder, head)
-    group = ParameterGroup("encoder", networks)
-    phase = Phase("contrast", [group], networks, (INPUT,), loss, row_wise=(encoder,))
+    phase = Phase(
+        "contrast", [ParameterGroup("encoder", networks)], networks, (INPUT,), outputs,
+        partial(nt_xent, temperature=temperature), couples_rows=True, row_wise=(encoder,),
+    )  # fmt: skip
     modules = {"encoder": encoder, "head": head, "view 1": first_view, "view 2": second_view}
-    return Method(modules, [phase])
+    return Method(modules, [phase], views=(first_view, second_view))
 
 
 @estimator

@@ -19,7 +19,6 @@ from aleator.methods.siamese import (
     forward_pair,
     siamese_phase,
     spec_of,
-    symmetric_prediction_loss,
 )
 from aleator.networks.shapes import flatten_output
 from aleator.training.method import Method
@@ -43,13 +42,14 @@ def simsiam(
     represent_pair = forward_pair(represent, encoder, projection_head)
     predict_pair = forward_pair(predictor, predictor)
 
-    def loss(x: Tensor) -> Tensor:
+    def outputs(x: Tensor) -> tuple[Tensor, ...]:
         views = represent_pair(first_view(x), second_view(x))
-        return symmetric_prediction_loss(predict_pair, *views)
+        return *predict_pair(*views), *views
 
-    phase = siamese_phase(encoder, projection_head, predictor, loss, predictor_lr, (encoder,))
+    phase = siamese_phase(encoder, projection_head, predictor, outputs, predictor_lr, (encoder,))
     networks = {"encoder": encoder, "projection_head": projection_head, "predictor": predictor}
-    return Method({**networks, "view 1": first_view, "view 2": second_view}, [phase])
+    modules = {**networks, "view 1": first_view, "view 2": second_view}
+    return Method(modules, [phase], views=(first_view, second_view))
 
 
 @estimator

@@ -20,7 +20,6 @@ from aleator.methods.siamese import (
     forward_pair,
     siamese_phase,
     spec_of,
-    symmetric_prediction_loss,
 )
 from aleator.networks.dropconnect import DropConnect
 from aleator.networks.shapes import flatten_output
@@ -45,11 +44,11 @@ def stab(
     project_pair = forward_pair(projection_head, projection_head)
     predict_pair = forward_pair(predictor, predictor)
 
-    def loss(x: Tensor) -> Tensor:
+    def outputs(x: Tensor) -> tuple[Tensor, ...]:
         views = project_pair(flatten_output(thinned(x)), flatten_output(thinned(x)))
-        return symmetric_prediction_loss(predict_pair, *views)
+        return *predict_pair(*views), *views
 
-    phase = siamese_phase(encoder, projection_head, predictor, loss, predictor_lr)
+    phase = siamese_phase(encoder, projection_head, predictor, outputs, predictor_lr)
     networks = {"encoder": encoder, "projection_head": projection_head, "predictor": predictor}
     return Method(networks, [phase])
 

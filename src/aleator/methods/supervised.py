@@ -29,13 +29,16 @@ LABELS = "labels"
 def supervised(encoder: nn.Module, classifier: nn.Module, view: nn.Module) -> Method:
     """Train encoder and classifier on the cross-entropy of the labels."""
 
-    def loss(x: Tensor, labels: Tensor) -> Tensor:
-        return F.cross_entropy(classifier(flatten_output(encoder(view(x)))), labels)
+    def outputs(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        return classifier(flatten_output(encoder(view(x)))), labels
 
     networks = (encoder, classifier)
     group = ParameterGroup("encoder", networks)
-    phase = Phase("labels", [group], networks, (INPUT, LABELS), loss, row_wise=(encoder,))
-    return Method({"encoder": encoder, "classifier": classifier, "view": view}, [phase])
+    phase = Phase(
+        "labels", [group], networks, (INPUT, LABELS), outputs, F.cross_entropy, row_wise=(encoder,)
+    )
+    modules = {"encoder": encoder, "classifier": classifier, "view": view}
+    return Method(modules, [phase], views=(view,))
 
 
 @estimator

@@ -39,8 +39,8 @@ class TemporalContrast(nn.Module):
     --------
     >>> contrast = TemporalContrast(channels=8, future_steps=3, width=12)
     >>> context, predictions = contrast(torch.zeros(4, 9, 8), torch.full((4,), 5))
-    >>> context.shape, predictions.shape  # (rows, width); (steps ahead, rows, channels)
-    (torch.Size([4, 12]), torch.Size([3, 4, 8]))
+    >>> context.shape, predictions.shape  # (rows, width); (rows, steps ahead, channels)
+    (torch.Size([4, 12]), torch.Size([4, 3, 8]))
     """
 
     def __init__(self, channels: int, future_steps: int, width: int = 100) -> None:
@@ -56,17 +56,16 @@ class TemporalContrast(nn.Module):
     def forward(self, steps: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
         """Summarize `steps` (n, time, channels) up to step `last`, and predict the next ones."""
         context = self.context(steps, last)
-        predictions = self.predict(context).unflatten(1, (self.future_steps, -1))
-        return context, predictions.transpose(0, 1)
+        return context, self.predict(context).unflatten(1, (self.future_steps, -1))
 
     def draw_last(self, time: int, rows: int, device: torch.device) -> Tensor:
         """Draw the last step of the past, one for all rows, such that all future steps exist."""
         return torch.randint(time - self.future_steps, (1,), device=device).expand(rows)
 
     def future(self, steps: Tensor, last: Tensor) -> Tensor:
-        """Return the steps that follow `last`, one slice per step ahead."""
+        """Return the steps that follow `last`, of shape (n, steps ahead, channels)."""
         ahead = last[0] + 1 + torch.arange(self.future_steps, device=steps.device)
-        return steps.index_select(1, ahead).transpose(0, 1)
+        return steps.index_select(1, ahead)
 
 
 def tstcc(
@@ -87,22 +86,38 @@ def tstcc(
     encode_pair = forward_pair(encode_steps, encoder)
     head_pair = forward_pair(contrast.head, contrast.head)
 
-    def loss(x: Tensor) -> Tensor:
+    def outputs(x: Tensor) -> tuple[Tensor, ...]:
         weak, strong = encode_pair(weak_view(x), strong_view(x))
         lasts = [contrast.draw_last(weak.shape[1], len(weak), x.device) for _ in range(2)]
         # Products this small gain nothing from half precision, and casting them takes time.
         with torch.autocast(x.device.type, enabled=False):
             contexts, predictions = contrast(torch.cat([weak, strong]).float(), torch.cat(lasts))
-        from_weak, from_strong = predictions.chunk(2, dim=1)
-        temporal = temporal_contrast(from_weak, contrast.future(strong, lasts[0]))
-        temporal = temporal + temporal_contrast(from_strong, contrast.future(weak, lasts[1]))
-        contextual = nt_xent(*head_pair(*contexts.chunk(2)), temperature=temperature)
+        futures = contrast.future(strong, lasts[0]), contrast.future(weak, lasts[1])
+        return *predictions.chunk(2), *futures, *head_pair(*contexts.chunk(2))
+
+    def criterion(
+        from_weak: Tensor,
+        from_strong: Tensor,
+        strong_future: Tensor,
+        weak_future: Tensor,
+        weak_context: Tensor,
+        strong_context: Tensor,
+    ) -> Tensor:
+        temporal = temporal_contrast(from_weak.transpose(0, 1), strong_future.transpose(0, 1))
+        temporal = temporal + temporal_contrast(
+            from_strong.transpose(0, 1), weak_future.transpose(0, 1)
+        )
+        contextual = nt_xent(weak_context, strong_context, temperature=temperature)
         return temporal_weight * temporal + contextual_weight * contextual
 
     networks = (encoder, contrast)
-    phase = Phase("contrast", [ParameterGroup("encoder", networks)], networks, (INPUT,), loss)
-    views = {"weak view": weak_view, "strong view": strong_view}
-    return Method({"encoder": encoder, "contrast": contrast, **views}, [phase])
+    phase = Phase(
+        "contrast", [ParameterGroup("encoder", networks)], networks, (INPUT,), outputs, criterion,
+        couples_rows=True,
+    )  # fmt: skip
+    modules = {"encoder": encoder, "contrast": contrast}
+    modules |= {"weak view": weak_view, "strong view": strong_view}
+    return Method(modules, [phase], views=(weak_view, strong_view))
 
 
 @estimator

@@ -98,7 +98,7 @@ class DrawnModule(nn.Module):
         for name in list(self._buffers):
             saved = state_dict.get(prefix + name)
             if saved is not None:
-                setattr(self, name, torch.empty_like(saved))
+                setattr(self, name, torch.empty_like(saved, device=getattr(self, name).device))
         super()._load_from_state_dict(state_dict, prefix, *arguments)
         self.prepare()
 

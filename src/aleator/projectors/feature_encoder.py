@@ -229,5 +229,7 @@ class FeatureTrunk(nn.Module):
         # Sizes depend on the training data, which are not there when a model is loaded.
         saved = state_dict.get(prefix + "linear")
         if saved is not None and saved.shape != self.linear.shape:
+            device = self.linear.device
             self._build(*saved.shape)
+            self.to(device)
         super()._load_from_state_dict(state_dict, prefix, *arguments)

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from aleator.atomic_io import make_folder, replace_folder, write_file
+from aleator.atomic_io import describe_failure, make_folder, replace_folder, write_file
 from aleator.data_files import FileFormat, read_tensors, tensors_to_bytes
 from aleator.exceptions import CheckpointError, CheckpointWarning, DataFileError
 from aleator.training.state_tree import pack, unpack
@@ -269,16 +269,8 @@ class CheckpointFolder:
         return sorted(self.path.glob(f"checkpoint-{'[0-9]' * 8}"), key=_number)
 
     def _explained(self, what: str, error: OSError) -> CheckpointError:
-        reason = error.strerror or str(error)
-        advice = "check the folder"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            advice = "free some space"
-        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            advice = "make it writable, or give another folder"
-        return CheckpointError(
-            f"{what} in {self.path} ({reason}): {advice}, and call fit again; what was there is "
-            "unchanged"
-        )
+        then = "and call fit again; what was there is unchanged"
+        return CheckpointError(describe_failure(what, self.path, error, then))
 
 
 def _read(path: Path) -> Checkpoint:

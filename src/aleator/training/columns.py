@@ -74,12 +74,14 @@ class StagedColumn:
     """A column on the host; a batch is gathered there and copied to the device before the step.
 
     Two page-locked buffers take turns, so that gathering the next batch overlaps the copy of the
-    last. The place of a batch on the device is fixed, as a captured graph needs it.
+    last. The place of a batch on the device is fixed, as a captured graph needs it. If batches are
+    `ragged` they have many sizes, none of which is captured, and similar ones share a place.
     """
 
-    def __init__(self, rows: HostRows, device: torch.device) -> None:
+    def __init__(self, rows: HostRows, device: torch.device, *, ragged: bool = False) -> None:
         self._rows = rows
         self._device = device
+        self._ragged = ragged
         self._pinned = device.type == "cuda"
         self._batches: dict[int, Tensor] = {}
         self._buffers: dict[int, list[Tensor]] = {}
@@ -94,7 +96,7 @@ class StagedColumn:
 
         `rows` are those that `in_order` returned for a pass over the data.
         """
-        size = len(index)
+        size = self._room_for(len(index))
         batch = (self._rows if rows is None else rows).gather(index)
         if not self._pinned:
             self._batches[size] = batch
@@ -104,8 +106,8 @@ class StagedColumn:
         buffer, event = self._buffers[size].pop(0), self._events[size].pop(0)
         if event is not None:
             event.synchronize()
-        buffer.copy_(batch)
-        self._batches[size].copy_(buffer, non_blocking=True)
+        buffer[: len(batch)].copy_(batch)
+        self._batches[size][: len(batch)].copy_(buffer[: len(batch)], non_blocking=True)
         event = torch.cuda.Event()
         event.record()
         self._buffers[size].append(buffer)
@@ -113,7 +115,7 @@ class StagedColumn:
 
     def rows(self, index: Tensor) -> Tensor:
         """Return the samples staged last for a batch of this size."""
-        return self._batches[len(index)]
+        return self._batches[self._room_for(len(index))][: len(index)]
 
     def chunks(self, rows: int) -> Iterator[Tensor]:
         """Yield all samples in order, on the device, `rows` at a time."""
@@ -122,6 +124,10 @@ class StagedColumn:
             if piece.ndim == 4 and self._pinned:
                 piece = piece.contiguous(memory_format=torch.channels_last)
             yield piece
+
+    def _room_for(self, size: int) -> int:
+        """Rows of the place in which a batch of so many rows is kept."""
+        return size if not self._ragged else 1 << (size - 1).bit_length()
 
     def _allocate(self, size: int) -> None:
         shape = (size, *self._rows.sample_shape)
@@ -138,9 +144,11 @@ class StagedColumn:
 class HostCache(StagedColumn):
     """A derived column kept in host memory."""
 
-    def __init__(self, shape: tuple[int, ...], device: torch.device) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], device: torch.device, *, ragged: bool = False
+    ) -> None:
         self._tensor = torch.empty(shape)
-        super().__init__(TensorRows(self._tensor), device)
+        super().__init__(TensorRows(self._tensor), device, ragged=ragged)
 
     def write(self, start: int, values: Tensor) -> None:
         """Replace consecutive samples."""
@@ -177,6 +185,8 @@ class ColumnStore:
         plan: Plan,
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
+        *,
+        ragged: bool = False,
     ) -> None:
         n_samples = len(next(iter(given.values())))
         self._autocast = autocast
@@ -187,7 +197,7 @@ class ColumnStore:
         self._columns: dict[str, Column] = {
             name: ResidentColumn.copied(rows, device)
             if plan.where(name) == DEVICE
-            else StagedColumn(rows, device)
+            else StagedColumn(rows, device, ragged=ragged)
             for name, rows in given.items()
         }
         for column in derived:
@@ -202,7 +212,7 @@ class ColumnStore:
                 # Who reads it also passes the samples of its source through a network.
                 self._piece[column.name] = self._piece[column.source]
             else:
-                self._columns[column.name] = HostCache(shape, device)
+                self._columns[column.name] = HostCache(shape, device, ragged=ragged)
 
     def refresh(self, names: Iterable[str], *, fixed: bool) -> None:
         """Compute those of the named columns that are kept and (not) fixed."""

@@ -57,23 +57,6 @@ def resolve_precision(choice: str, device: torch.device) -> str:
     return choice
 
 
-@contextmanager
-def math_mode(precision: str) -> Iterator[None]:
-    """Set torch's global switches for a run, and restore them.
-
-    Deterministic convolutions are part of it: the same seed gives the same numbers.
-    """
-    matmul = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest" if precision == "32" else "high")
-    try:
-        with torch.backends.cudnn.flags(
-            enabled=True, benchmark=False, deterministic=True, allow_tf32=precision != "32"
-        ):
-            yield
-    finally:
-        torch.set_float32_matmul_precision(matmul)
-
-
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:
     """Context in which networks run."""
     return torch.autocast(

@@ -12,7 +12,7 @@ from torch import nn
 from aleator.inputs import Source
 from aleator.networks.shapes import flatten_output
 from aleator.training.columns import rows_per_piece
-from aleator.training.devices import math_mode
+from aleator.training.math_mode import math_mode
 
 
 def embed(encoder: nn.Module, source: Source, device: torch.device, precision: str) -> np.ndarray:
@@ -88,6 +88,9 @@ def embed_chunks(
     if device.type != "cpu":
         encoder = copy.deepcopy(encoder).to(device)
     encoder.eval()
+    # A new thread takes over what `torch.set_num_threads` set when it first asks for it; until then
+    # sums may be divided, and rounded, in other ways.
+    torch.get_num_threads()
     rows = rows or rows_per_piece(source.schema.size, device)
     for chunk in source.chunks(rows, start, stop):
         # Within the loop: the modes must not hold while the caller uses what it was given.

@@ -154,7 +154,7 @@ def with_micro_batches(plan: Plan, phase: Phase | None) -> Plan | None:
     --------
     >>> from torch import nn
     >>> layer = nn.Linear(2, 2)
-    >>> phase = Phase("fit", [], [layer], (), torch.sum, row_wise=[layer])
+    >>> phase = Phase("fit", [], [layer], (), tuple, torch.sum, row_wise=[layer])
     >>> with_micro_batches(Plan("cpu", "32", False, 100, (), 0), phase).micro_batch
     50
     """

@@ -105,6 +105,7 @@ class _BatchNormBank(nn.Module):
         if layers[0].affine:
             self.weight = _stack([layer.weight for layer in layers])
             self.bias = _stack([layer.bias for layer in layers])
+        self.shape_of_heads = (len(layers), layers[0].num_features)
         for name, _ in layers[0].named_buffers():
             self.register_buffer(name, torch.stack([layer.get_buffer(name) for layer in layers]))
 
@@ -125,7 +126,7 @@ class _BatchNormBank(nn.Module):
         return out.unflatten(1, x.shape[1:])
 
 
-_BATCH_NORMS = (
+BATCH_NORMS = (
     nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, _BatchNormBank,
 )  # fmt: skip
 
@@ -138,7 +139,7 @@ def uses_batch_norm(module: nn.Module) -> bool:
     >>> uses_batch_norm(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
     True
     """
-    return any(isinstance(part, _BATCH_NORMS) for part in module.modules())
+    return any(isinstance(part, BATCH_NORMS) for part in module.modules())
 
 
 def _stack(tensors: Sequence[Tensor]) -> nn.Parameter:

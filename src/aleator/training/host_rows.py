@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -115,6 +116,10 @@ class SourceRows(HostRows):
     def in_order(self, order: Tensor) -> SourceRows:
         """Return the samples for reading those at `order` once, in this order."""
         return SourceRows(self._source.in_order(order.numpy()))
+
+    def part(self, pieces: np.ndarray) -> SourceRows:
+        """Return the samples of some pieces of files, one piece after another."""
+        return SourceRows(self._source.part(pieces))
 
 
 def rows_of(source: Source) -> HostRows:

@@ -81,9 +81,14 @@ class Phase:
     train_mode : sequence of torch.nn.Module
         Modules in training mode; all others are in evaluation mode.
     columns : tuple of str
-        Columns whose batches are passed to the loss, in order.
-    loss : callable
-        Function of the batches that returns a scalar.
+        Columns whose batches are passed to `outputs`, in order.
+    outputs : callable
+        Function of the batches that runs the networks, and returns tensors with one row per sample.
+    criterion : callable
+        Function of the outputs that returns a scalar.
+    couples_rows : bool, default=False
+        Whether the criterion compares the rows of a batch with each other, so that it needs all of
+        them at once. Otherwise it is the mean of a function of every row.
     repeats : int, default=1
         Passes per epoch.
     after_step : callable, default=None
@@ -91,7 +96,7 @@ class Phase:
         average of weights. It may change modules in `train_mode` only, and must not wait for the
         device.
     row_wise : sequence of torch.nn.Module, default=()
-        Modules that the loss calls with one tensor, and that treat every row of it by itself,
+        Modules that `outputs` calls with one tensor, and that treat every row of it by itself,
         unless they normalize batches. If memory does not suffice they run on a few rows at a time.
     """
 
@@ -99,10 +104,16 @@ class Phase:
     groups: Sequence[ParameterGroup]
     train_mode: Sequence[nn.Module]
     columns: tuple[str, ...]
-    loss: Callable[..., Tensor]
+    outputs: Callable[..., Sequence[Tensor]]
+    criterion: Callable[..., Tensor]
+    couples_rows: bool = False
     repeats: int = 1
     after_step: Callable[[], None] | None = None
     row_wise: Sequence[nn.Module] = ()
+
+    def loss(self, *columns: Tensor) -> Tensor:
+        """Return the loss of a batch of every column."""
+        return self.criterion(*self.outputs(*columns))
 
     def trains(self, module: nn.Module) -> bool:
         """Whether the phase updates a parameter of a module."""
@@ -143,9 +154,13 @@ class Method:
         Columns computed from others.
     large_layers : sequence of LargeLayer, default=()
         Layers that grow with the data.
+    views : sequence of torch.nn.Module, default=()
+        Those of the modules that change a batch at random or mix its rows. They get all rows of a
+        batch, on however many processes it is divided.
     """
 
     modules: Mapping[str, nn.Module]
     phases: Sequence[Phase]
     derived: Sequence[DerivedColumn] = field(default_factory=tuple)
     large_layers: Sequence[LargeLayer] = field(default_factory=tuple)
+    views: Sequence[nn.Module] = ()

@@ -107,7 +107,7 @@ class CollapseMonitor:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a state returned by `state_dict`."""
-        self._spread = state["spread"]
+        self._spread = float(state["spread"])
 
     def check(self, history: list[dict[str, Any]]) -> str | None:
         """Return a warning if the encoder has collapsed by the end of `history`."""

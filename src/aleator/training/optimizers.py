@@ -155,6 +155,8 @@ class Optimizer:
         Where the parameters are.
     schedule_for : callable, default=None
         Function that returns the `Schedule` of a kind; None: all learning rates are constant.
+    factors : bool, default=True
+        Whether gradients may be kept as factors, which cannot be summed over processes.
 
     Examples
     --------
@@ -174,6 +176,8 @@ class Optimizer:
         groups: Sequence[ParameterGroup],
         device: torch.device,
         schedule_for: Callable[[ParameterGroup], Schedule] | None = None,
+        *,
+        factors: bool = True,
     ) -> None:
         self._settings = settings
         self._betas = torch.tensor(settings.betas, dtype=torch.float64, device=device)
@@ -185,7 +189,7 @@ class Optimizer:
             )
             for group in groups
         ]
-        for state in self.groups:
+        for state in self.groups if factors else ():
             self._accept_factors(state, device)
 
     def _make_group(
@@ -228,6 +232,11 @@ class Optimizer:
                 group.powers.mul_(self._betas)
                 self._update_factored(group, factored)
 
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Every parameter that a step may change."""
+        for group in self.groups:
+            yield from group.parameters
+
     def set_lr(self, step: int) -> None:
         """Move all learning rates along their schedules."""
         for group in self.groups:
@@ -235,10 +244,9 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Drop all gradients."""
-        for group in self.groups:
-            for parameter in group.parameters:
-                parameter.grad = None
-                drop_factors(parameter)
+        for parameter in self.parameters():
+            parameter.grad = None
+            drop_factors(parameter)
 
     def state(self) -> Iterator[Tensor]:
         """Every tensor that a step changes besides the parameters."""
@@ -247,7 +255,7 @@ class Optimizer:
 
     def is_finite(self) -> bool:
         """Whether parameters and moments are all finite; waits for the device."""
-        tensors = [*self.state(), *(p for group in self.groups for p in group.parameters)]
+        tensors = [*self.state(), *self.parameters()]
         with torch.no_grad():
             return bool(torch.stack([tensor.isfinite().all() for tensor in tensors]).all())
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from aleator.training.columns import ColumnStore
+from aleator.training.distribution import OneProcess
 from aleator.training.method import ParameterGroup, Phase
 from aleator.training.optimizers import Optimizer, OptimizerSettings
 from aleator.training.schedules import Schedule
@@ -41,10 +42,16 @@ class PhaseState:
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
         micro_batch: int | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.phase = phase
-        self.optimizer = Optimizer(settings, phase.groups, device, schedule_for)
-        self.step = Step(phase, columns, self.optimizer, device, autocast, micro_batch)
+        self._processes = OneProcess() if processes is None else processes
+        self.optimizer = Optimizer(
+            settings, phase.groups, device, schedule_for, factors=self._processes.alone
+        )
+        self.step = Step(
+            phase, columns, self.optimizer, device, autocast, micro_batch, self._processes
+        )
         self.graphs: dict[int, GraphedStep] = {}
         self.steps = self.steps_in_turn = self.steps_in_pass = self.round = 0
         self._device = device
@@ -64,16 +71,21 @@ class PhaseState:
 
     def prepare_reading(self, n_rows: int) -> None:
         """Tell the columns which samples the rest of the pass reads: the next `n_rows`."""
-        self.step.begin_pass(self._order[self._seen : self._seen + n_rows])
+        rows = self._order[self._seen : self._seen + n_rows]
+        self.step.begin_pass(self._processes.own_order(rows))
 
     def train_batch(
         self, sizes: Sequence[int], stepper_for: Callable[[PhaseState, Tensor], Any]
     ) -> None:
         """Make one step, on the next batch of the pass."""
         begin, end = self._seen, self._seen + sizes[self.steps_in_pass]
-        index = self._order_on_device[begin:end]
+        if self._processes.alone:
+            on_host, index = self._order[begin:end], self._order_on_device[begin:end]
+        else:
+            on_host = self._processes.share(self._order[begin:end])
+            index = on_host.to(self._device)
         self.optimizer.set_lr(self.steps)
-        self.step.stage(self._order[begin:end])
+        self.step.stage(on_host)
         stepper_for(self, index)(index)
         self._seen = end
         self.steps += 1

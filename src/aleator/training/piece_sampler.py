@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from aleator.exceptions import CheckpointError
 from aleator.inputs import PiecewiseSource, Source
+from aleator.training.owners import PieceOwners
 from aleator.training.plan import Duration
 from aleator.training.sampler import Sampler
 
@@ -39,34 +43,99 @@ class PieceSampler(Sampler):
 
     def __init__(self, starts: np.ndarray, window: int, seed: int) -> None:
         super().__init__(int(starts[-1]), seed)
-        self._starts = starts
-        self._window = window
+        self.starts = starts
+        self.window = window
 
     def next_pass(self) -> Tensor:
         """Return the order of the next pass, on the CPU."""
-        pieces = self._shuffled(torch.from_numpy(np.flatnonzero(np.diff(self._starts)))).tolist()
-        order = torch.empty(self.n_samples, dtype=torch.int64)
+        self.passes += 1
+        return self._order_of(np.flatnonzero(np.diff(self.starts)))
+
+    def _order_of(self, pieces: np.ndarray) -> Tensor:
+        """Draw an order of the samples of some pieces."""
+        lengths = np.diff(self.starts)[pieces]
+        order = torch.empty(int(lengths.sum()), dtype=torch.int64)
+        sequence = self._shuffled(torch.from_numpy(pieces)).tolist()
         shares: list[list[Tensor]] = []  # of the pieces in the buffer, the oldest first
         filled = 0
-        for turn in range(len(pieces)):
+        for turn in range(len(sequence)):
             # The first pieces enter together, so each of them is to be used up one turn after the
             # one before.
-            for entering in range(len(shares) + turn, min(turn + self._window, len(pieces))):
-                shares.append(self._divided(pieces[entering], entering - turn + 1))
+            for entering in range(len(shares) + turn, min(turn + self.window, len(sequence))):
+                shares.append(self._divided(sequence[entering], entering - turn + 1))
             drawn = self._shuffled(torch.cat([parts.pop() for parts in shares]))
             order[filled : filled + len(drawn)] = drawn
             filled += len(drawn)
             shares.pop(0)
-        self.passes += 1
         return order
 
     def _divided(self, piece: int, count: int) -> list[Tensor]:
         """Divide the samples of a piece into random shares."""
-        samples = torch.arange(int(self._starts[piece]), int(self._starts[piece + 1]))
+        samples = torch.arange(int(self.starts[piece]), int(self.starts[piece + 1]))
         return list(self._shuffled(samples).tensor_split(count))
 
     def _shuffled(self, values: Tensor) -> Tensor:
         return values[torch.randperm(len(values), generator=self._generator)]
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore a state returned by `state_dict`."""
+        if state.get("processes") is not None:
+            raise CheckpointError(_OTHER_PROCESSES.format(state["processes"], 1))
+        super().load_state_dict(state)
+
+
+class DividedPieceSampler(PieceSampler):
+    """Orders in which every process reads its own pieces, all at the same pace.
+
+    Parameters
+    ----------
+    whole : PieceSampler
+        The order of one process, which is not used otherwise.
+    owners : PieceOwners
+        Which process has which pieces.
+
+    Examples
+    --------
+    >>> whole = PieceSampler(np.arange(0, 13, 3), window=2, seed=0)
+    >>> order = DividedPieceSampler(whole, PieceOwners(whole.starts, 2)).next_pass()
+    >>> sorted(order.tolist()) == list(range(12))
+    True
+    >>> (order[:4] // 3 % 2).tolist()  # pieces 0 and 2, or 1 and 3
+    [0, 1, 0, 1]
+    """
+
+    def __init__(self, whole: PieceSampler, owners: PieceOwners) -> None:
+        super().__init__(whole.starts, whole.window, whole.seed)
+        self._owners = owners
+
+    def next_pass(self) -> Tensor:
+        """Return the order of the next pass, on the CPU."""
+        self.passes += 1
+        filled = np.flatnonzero(np.diff(self.starts))
+        orders = [
+            self._order_of(np.intersect1d(self._owners.pieces(rank), filled))
+            for rank in range(self._owners.size)
+        ]
+        # When a share of a pass is over, every process has read that share of its samples.
+        moments = torch.cat([(torch.arange(len(o)) + 0.5).double() / len(o) for o in orders])
+        return torch.cat(orders)[torch.argsort(moments, stable=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the generator, the passes begun, and the number of processes."""
+        return {**super().state_dict(), "processes": self._owners.size}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore a state returned by `state_dict`."""
+        before = state.get("processes", 1)
+        if before != self._owners.size:
+            raise CheckpointError(_OTHER_PROCESSES.format(before, self._owners.size))
+        Sampler.load_state_dict(self, state)
+
+
+_OTHER_PROCESSES = (
+    "it was trained on {} processes, but now there are {}, which would read the files in another "
+    "order: continue with the same number, or start anew in another folder"
+)
 
 
 def sampler_for(

@@ -108,6 +108,7 @@ class Plan:
     placements: tuple[Placement, ...]
     device_limit: int
     micro_batch: int | None = None
+    processes: int = 1
 
     def where(self, name: str) -> str:
         """Where a column is kept: "device", "host", "streamed" or "recomputed"."""
@@ -119,7 +120,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Plan:
-        """Make a plan from what `to_dict` returned."""
+        """Make a plan from what `to_dict` returned; anything else is a TypeError or ValueError."""
         placements = tuple(Placement(**place) for place in stored["placements"])
         return cls(**{**stored, "placements": placements})
 
@@ -129,6 +130,8 @@ class Plan:
             f"device {self.device}, precision {self.precision}, {steps}, "
             f"batches of {self.batch_size}"
         ]
+        if self.processes > 1:
+            lines[0] += f" on {self.processes} processes"
         if self.micro_batch is not None:
             lines[0] += f", of which {self.micro_batch} rows at a time"
         for place in self.placements:
@@ -202,7 +205,7 @@ def place_input(
     'streamed'
     """
     origin = (DEVICE if needs_no_conversion else HOST) if in_memory else STREAMED
-    limits = _limits(device, None, streamed=not in_memory)
+    limits = _limits(device, None, 1, streamed=not in_memory)
     need = ColumnNeed("input", n_samples, sample_shape, reads=1, origin=origin)
     return place_columns([need], *limits)[0]
 
@@ -218,17 +221,21 @@ def make_plan(
     precision: str,
     memory_limit: int | None = None,
     optimizer: str = "adam",
+    processes: int = 1,
+    per_machine: int = 1,
 ) -> Plan:
     """Plan a run of `method` over the columns that are given and those it derives.
 
-    Layers that grow with the data are placed first, since there is no training without them.
+    The columns are those of this process; `batch_size` counts the samples of all processes, of
+    which `per_machine` share the memory of the host. Layers that grow with the data are placed
+    first, since there is no training without them.
     """
     n_samples = len(next(iter(given.values())))
     batch_size = min(batch_size, pass_length)
     streamed = any(rows.origin == STREAMED for rows in given.values())
-    device_limit, host_limit = _limits(device, memory_limit, streamed=streamed)
+    device_limit, host_limit = _limits(device, memory_limit, per_machine, streamed=streamed)
     layers = tuple(
-        Placement(layer.name, DEVICE, _bytes_of(layer, batch_size, optimizer))
+        Placement(layer.name, DEVICE, _bytes_of(layer, batch_size // processes, optimizer))
         for layer in method.large_layers
     )
     for layer in layers:
@@ -241,24 +248,25 @@ def make_plan(
             )
         device_limit -= layer.bytes
     steps = duration.count * (1 if duration.by_steps else math.ceil(pass_length / batch_size))
-    needs = _needs(method, given, n_samples, few_steps=steps * batch_size < n_samples,
-                   by_steps=duration.by_steps)  # fmt: skip
+    few_steps = steps * batch_size < n_samples * processes
+    needs = _needs(method, given, n_samples, few_steps=few_steps, by_steps=duration.by_steps)
     return Plan(
         device=str(device),
         precision=precision,
-        graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH,
+        graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH and processes == 1,
         batch_size=batch_size,
         placements=layers + place_columns(needs, device_limit, host_limit),
         device_limit=device_limit,
+        processes=processes,
     )
 
 
 def _limits(
-    device: torch.device, memory_limit: int | None, *, streamed: bool
+    device: torch.device, memory_limit: int | None, per_machine: int, *, streamed: bool
 ) -> tuple[int, int | None]:
     """Bytes that columns may take on the device and, if that is another memory, on the host."""
-    on_device = _usable(device) if memory_limit is None else memory_limit
-    on_host = None if device.type == "cpu" else _usable(torch.device("cpu"))
+    on_device = _usable(device, per_machine) if memory_limit is None else memory_limit
+    on_host = None if device.type == "cpu" else _usable(torch.device("cpu"), per_machine)
     if streamed and device.type == "cpu":
         on_device = min(on_device, _STREAMED_LIMIT)
     if streamed and on_host is not None:
@@ -306,8 +314,9 @@ def _bytes_of(layer: LargeLayer, batch_size: int, optimizer: str) -> int:
     return 4 * (layer.n_parameters * (2 + moments) + 3 * layer.n_outputs * batch_size)
 
 
-def _usable(device: torch.device) -> int:
-    return int(free_memory(device) * _SHARE_FOR_COLUMNS)
+def _usable(device: torch.device, per_machine: int) -> int:
+    free = int(free_memory(device) * _SHARE_FOR_COLUMNS)
+    return free // per_machine if device.type == "cpu" else free
 
 
 def format_bytes(count: int) -> str:

@@ -37,24 +37,26 @@ def pack(state: State) -> tuple[Any, dict[str, Tensor]]:
     {'steps': 3, 'weights': [tensor([1., 1.])]}
     """
     tensors: dict[str, Tensor] = {}
+    return _tree_of(state, "", tensors), tensors
 
-    def visit(value: State, path: str) -> Any:
-        if isinstance(value, Tensor):
-            tensors[path] = value.detach().cpu().contiguous()
-            return {"tensor": path}
-        if isinstance(value, dict):
-            if not all(isinstance(key, str) for key in value):
-                raise TypeError(f"keys of a state must be strings, got {list(value)!r}")
-            return {"items": {k: visit(item, f"{path}/{k}") for k, item in value.items()}}
-        if isinstance(value, list):
-            return [visit(item, f"{path}/{k}") for k, item in enumerate(value)]
-        if isinstance(value, float) and not math.isfinite(value):
-            return {"float": str(value)}  # which JSON does not have
-        if value is None or isinstance(value, (str, int, float)):
-            return value
-        raise TypeError(f"a state cannot hold {type(value).__name__} ({path})")
 
-    return visit(state, ""), tensors
+# Not within `pack`: a function that calls itself through its closure keeps the tensors until the
+# garbage collector runs, after every checkpoint.
+def _tree_of(value: State, path: str, tensors: dict[str, Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        tensors[path] = value.detach().cpu().contiguous()
+        return {"tensor": path}
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError(f"keys of a state must be strings, got {list(value)!r}")
+        return {"items": {k: _tree_of(item, f"{path}/{k}", tensors) for k, item in value.items()}}
+    if isinstance(value, list):
+        return [_tree_of(item, f"{path}/{k}", tensors) for k, item in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}  # which JSON does not have
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise TypeError(f"a state cannot hold {type(value).__name__} ({path})")
 
 
 def unpack(tree: Any, tensors: dict[str, Tensor]) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 from torch import Tensor, nn
 
 from aleator.training.columns import ColumnStore, StagedColumn
+from aleator.training.distribution import OneProcess
 from aleator.training.host_rows import HostRows
 from aleator.training.method import Phase
 from aleator.training.micro_batches import micro_batches
@@ -39,6 +41,7 @@ class Step:
         device: torch.device,
         autocast: Callable[[], AbstractContextManager[None]],
         micro_batch: int | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.phase = phase
         self.optimizer = optimizer
@@ -51,6 +54,7 @@ class Step:
         )
         self._autocast = autocast
         self._micro_batch = micro_batch
+        self._processes = OneProcess() if processes is None else processes
 
     def begin_pass(self, order: Tensor) -> None:
         """Prepare for batches that are consecutive parts of `order`, which is on the host."""
@@ -66,15 +70,17 @@ class Step:
     def __call__(self, index: Tensor) -> None:
         """Train on the samples at `index`, which is on the device."""
         with self._autocast(), micro_batches(self.phase.row_wise, self._micro_batch):
-            loss = self.phase.loss(*self._columns.gather(self.phase.columns, index))
+            columns = self._columns.gather(self.phase.columns, index)
+            loss = self._processes.loss(self.phase, columns)
         loss.backward()
+        loss = self._processes.finish_backward(self.optimizer.parameters(), loss)
         self.updating = True
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.phase.after_step is not None:
             with torch.no_grad():
                 self.phase.after_step()
-        self.loss_sum += loss.detach()
+        self.loss_sum += loss
         self.finite_steps += self.loss_sum <= _LARGEST  # false for NaN
         self.updating = False
 
@@ -98,7 +104,7 @@ class GraphedStep:
                 step(self._index)
             torch.cuda.current_stream(device).wait_stream(stream)
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
+            with no_garbage_collection(), torch.cuda.graph(self._graph):
                 step(self._index)
         finally:
             step.updating = False
@@ -111,6 +117,25 @@ class GraphedStep:
         """Train on the samples at `index`."""
         self._index.copy_(index)
         self._graph.replay()
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Keep Python from freeing graphs of an earlier fit, which ends a capture with an error.
+
+    Examples
+    --------
+    >>> with no_garbage_collection():
+    ...     gc.isenabled()
+    False
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def snapshot(

@@ -7,8 +7,8 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,29 +17,29 @@ from torch import Tensor
 from aleator.exceptions import GraphCaptureWarning
 from aleator.training.checkpoint import CheckpointFolder
 from aleator.training.columns import ColumnStore
-from aleator.training.continuation import fitting_state
+from aleator.training.continuation import fitting_state, history_of_state, is_finished
 from aleator.training.devices import (
     autocast,
     current_device,
-    math_mode,
     rng_state,
     rounding_conditions,
     seeded,
     set_rng_state,
 )
+from aleator.training.distribution import OneProcess
 from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_less, undo_step
-from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
-from aleator.training.method import Method, ParameterGroup, Phase
+from aleator.training.math_mode import math_mode
+from aleator.training.method import Method, Phase
 from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
 from aleator.training.optimizers import OptimizerSettings
+from aleator.training.passes import Passes
 from aleator.training.phase_state import PhaseState
 from aleator.training.plan import Duration, Plan
 from aleator.training.progress import Progress
-from aleator.training.sampler import Sampler, batch_sizes
-from aleator.training.schedules import Schedule
+from aleator.training.sampler import Sampler
 from aleator.training.steps import GraphedStep, Step
 
 
@@ -75,6 +75,8 @@ class Trainer:
         Where the state is written, at the start, whenever it is due, at the end and at Ctrl-C.
     on_step : callable, default=None
         Called with the trainer after every step, for example to save its state.
+    processes : OneProcess, default=None
+        The processes that train together; None is this one alone.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Trainer:
         monitor: CollapseMonitor | None = None,
         checkpoints: CheckpointFolder | None = None,
         on_step: Callable[[Trainer], None] | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.plan = plan
         self.history: list[dict[str, Any]] = []
@@ -99,15 +102,25 @@ class Trainer:
         self._method = method
         self._given = given
         self._sampler = sampler
-        self._duration = duration
         self._optimizer = optimizer
-        self._warmup = warmup
         self._seed = seed
         self._monitor = monitor
         self._checkpoints = checkpoints
         self._on_step = on_step
+        self._processes = OneProcess() if processes is None else processes
         self._device = torch.device(plan.device)
-        self._sizes = self._batch_sizes(drop_last)
+        # Not a method: columns and steps that refer to the trainer would keep it, with all its
+        # tensors, until the garbage collector finds the cycle.
+        self._autocast = partial(autocast, plan.precision, self._device)
+        self._passes = Passes(
+            method,
+            sampler.length,
+            plan.batch_size,
+            duration,
+            schedule=optimizer.schedule,
+            warmup=warmup,
+            drop_last=drop_last,
+        )
         self._round = self._turn = 0
         self._phases: list[PhaseState] = []
         # Phases and batch sizes of which a step has been made, so that memory sufficed.
@@ -119,7 +132,7 @@ class Trainer:
     @property
     def total_steps(self) -> int:
         """Optimizer steps of a whole run."""
-        return self._duration.count * sum(map(self._steps_per_turn, self._method.phases))
+        return self._passes.total_steps
 
     @property
     def steps(self) -> int:
@@ -135,10 +148,15 @@ class Trainer:
             current_device(self._device),
             math_mode(self.plan.precision),
             seeded(self._seed, self._device),
-            DeferredInterrupt(active=self._checkpoints is not None) as interrupt,
+            # Processes that train together stop together, between two steps.
+            DeferredInterrupt(
+                active=self._checkpoints is not None or not self._processes.alone
+            ) as interrupt,
+            self._processes.connected(self._method),
         ):
             try:
-                if self._is_finished(self._saved_state):
+                state = self._saved_state
+                if state is not None and is_finished(state, self._passes.rounds):
                     self._restore_networks()
                 else:
                     self._set_up_what_fits()
@@ -146,6 +164,8 @@ class Trainer:
             finally:
                 if self._monitor is not None:
                     self._monitor.close()
+            self._processes.make_equal(self._method.modules)
+        self.history = self._processes.agree_on_history(self.history)
         self._modes.restore()
 
     def _run(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
@@ -156,7 +176,7 @@ class Trainer:
             if self._saved_state is None:
                 self._write_checkpoint()
         try:
-            while self._round < self._duration.count:
+            while self._round < self._passes.rounds:
                 failure = None
                 try:
                     self._run_turn(progress, interrupt)
@@ -180,14 +200,14 @@ class Trainer:
     def _run_turn(self, progress: Progress, interrupt: DeferredInterrupt) -> None:
         """Let the phase whose turn it is make the steps that are left of its turn."""
         state = self._phases[self._turn]
-        total = self._steps_per_turn(state.phase)
+        total = self._passes.steps_per_turn(state.phase)
         if state.steps_in_turn < total:
             self._begin_turn(state, progress)
         while state.steps_in_turn < total:
             self._train_step(state, progress)
             if self._checkpoints is not None and self._checkpoints.due(self.steps):
                 self._write_checkpoint()
-            interrupt.check()
+            self._processes.check_interrupt(interrupt, self.steps)
         state.steps_in_turn = 0
         self._turn = (self._turn + 1) % len(self._phases)
         self._round += self._turn == 0
@@ -201,14 +221,14 @@ class Trainer:
         progress.begin(state.phase.name)
 
     def _train_step(self, state: PhaseState, progress: Progress) -> None:
-        kind = state.phase.name, self._sizes[state.steps_in_pass]
+        kind = state.phase.name, self._passes.sizes[state.steps_in_pass]
         undo = undo_step(state, self._sampler, self._device) if kind not in self._tried else None
         self._in_step = True
         try:
             if state.steps_in_pass == 0:
                 state.begin_pass(self._sampler.next_pass(), self._round, self._began)
-                state.prepare_reading(self._rows_left(state))
-            state.train_batch(self._sizes, self._stepper_for)
+                state.prepare_reading(self._passes.rows_left(state))
+            state.train_batch(self._passes.sizes, self._stepper_for)
         except (RuntimeError, MemoryError) as error:
             if undo is not None and is_out_of_memory(error) and not state.step.updating:
                 undo()
@@ -216,7 +236,7 @@ class Trainer:
             raise
         self._tried.add(kind)
         progress.advance()
-        if state.steps_in_pass == len(self._sizes):
+        if state.steps_in_pass == len(self._passes.sizes):
             self._end_pass(state, progress)
             self._began = time.perf_counter()
         self._in_step = False
@@ -277,8 +297,9 @@ class Trainer:
             # Two-dimensional convolutions are fastest with channels last, on CPUs too.
             module.to(self._device).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
         self._columns: ColumnStore = ColumnStore(
-            self._given, self._method.derived, self.plan, self._device, self._autocast
-        )
+            self._given, self._method.derived, self.plan, self._device, self._autocast,
+            ragged=not self._processes.alone,
+        )  # fmt: skip
         if self._monitor is not None:
             self._monitor.setup(self._device)
         self._phases = [
@@ -286,10 +307,11 @@ class Trainer:
                 phase,
                 self._columns,
                 self._optimizer,
-                self._schedule_for,
+                self._passes.schedule_for,
                 self._device,
                 self._autocast,
                 self.plan.micro_batch,
+                self._processes,
             )
             for phase in self._method.phases
         ]
@@ -299,9 +321,10 @@ class Trainer:
             with fitting_state():
                 for phase, saved in zip(self._phases, state["phases"], strict=True):
                     phase.load_state_dict(saved)
-                    phase.prepare_reading(self._rows_left(phase))
+                    phase.prepare_reading(self._passes.rows_left(phase))
                 self._round, self._turn = state["position"]["round"], state["position"]["turn"]
                 self._sampler.load_state_dict(state["sampler"])
+        self._processes.make_equal(self._method.modules)
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
         if state is not None:  # last, in case a column draws random numbers
             set_rng_state(state["rng"], self._device)
@@ -313,12 +336,9 @@ class Trainer:
         with fitting_state():
             for name, module in self._method.modules.items():
                 module.load_state_dict(state["modules"][name])
-            self.history = copy.deepcopy(state["history"])
+            self.history = history_of_state(state)
             if self._monitor is not None:
                 self._monitor.load_state_dict(state["monitor"])
-
-    def _is_finished(self, state: dict[str, Any] | None) -> bool:
-        return state is not None and state["position"]["round"] >= self._duration.count > 0
 
     def _set_up_what_fits(self) -> None:
         """Set up, and keep less in memory as long as it does not suffice."""
@@ -347,6 +367,9 @@ class Trainer:
 
     def _keep_less(self, failure: str, phase: Phase | None = None) -> None:
         """Change the plan, and free what was kept as the old one said."""
+        if not self._processes.alone:
+            # The others have not run out of memory, and would not know of a change.
+            raise out_of_memory(self.plan, failure, phase)
         self.plan = plan_for_less(self.plan, self._method, self._given, phase, failure)
         self._phases = []
         vars(self).pop("_columns", None)  # there are none yet if they did not fit
@@ -365,37 +388,6 @@ class Trainer:
             if not state.optimizer.is_finite():
                 raise state.divergence("the weights are not finite", None)
         self._checkpoints.write(self.state_dict(), self.steps)
-
-    def _batch_sizes(self, drop_last: bool) -> list[int]:
-        several_rows = any(
-            uses_batch_norm(module) for phase in self._method.phases for module in phase.train_mode
-        )
-        sizes = batch_sizes(
-            self._sampler.length,
-            self.plan.batch_size,
-            avoid_single_row=several_rows,
-            drop_last=drop_last,
-        )
-        if several_rows and 1 in sizes:
-            raise ValueError(
-                "batch normalization cannot train on batches of one row: increase batch_size"
-            )
-        return sizes
-
-    def _steps_per_turn(self, phase: Phase) -> int:
-        return phase.repeats * (1 if self._duration.by_steps else len(self._sizes))
-
-    def _rows_left(self, state: PhaseState) -> int:
-        """Return how many samples a phase still reads in the present pass."""
-        steps = self._duration.count * self._steps_per_turn(state.phase) - state.steps
-        return sum(self._sizes[state.steps_in_pass : state.steps_in_pass + steps])
-
-    def _schedule_for(self, group: ParameterGroup) -> Schedule:
-        steps_per_round = 1 if self._duration.by_steps else len(self._sizes)
-        total = self._duration.count * steps_per_round
-        if group.schedule is not None:
-            return Schedule(group.schedule, total)
-        return Schedule(self._optimizer.schedule, total, self._warmup * steps_per_round)
 
     def _stepper_for(self, state: PhaseState, index: Tensor) -> Step | GraphedStep:
         if not self.plan.graphs:
@@ -416,6 +408,3 @@ class Trainer:
                 self.plan = replace(self.plan, graphs=False)
                 return state.step
         return state.graphs[len(index)]
-
-    def _autocast(self) -> AbstractContextManager[None]:
-        return autocast(self.plan.precision, self._device)

@@ -35,7 +35,7 @@ def cwru(folder: Path, name: str) -> Split:
         The first three quarters of every recording, and the rest.
     """
     path = DATASETS[name].find(folder)
-    with reading(path), np.load(path) as packed:
+    with reading(path), path.open("rb") as file, np.load(file) as packed:
         windows = packed["x"].astype(np.float32)[:, None, :]
         bearing, load = packed["y"].astype(np.int64), packed["load"].astype(np.int64)
         names = [str(text) for text in packed["classes"]]

@@ -144,10 +144,12 @@ def _table(folder: Path, name: str, columns: list[str]) -> Iterator[pd.DataFrame
 
     names = (f"{text}.csv{suffix}" for text in (name, name.lower()) for suffix in ("", ".gz"))
     path = next((folder / n for n in names if (folder / n).exists()), folder / f"{name}.csv")
-    with reading(path):
-        pieces = pd.read_csv(
+    with (
+        reading(path),
+        pd.read_csv(
             path, usecols=lambda text: text.lower() in columns, chunksize=1 << 20, low_memory=False
-        )
+        ) as pieces,
+    ):
         for piece in pieces:
             piece.columns = piece.columns.str.lower()
             if missing := set(columns) - set(piece.columns):

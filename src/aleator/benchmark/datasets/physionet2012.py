@@ -94,7 +94,7 @@ def _stays(folder: Path, group: int, part: str) -> _Stays:
     info = DATASETS["physionet2012"]
     path = info.find(folder, group)
     if path.suffix == ".npz":
-        with reading(path), np.load(path) as packed:
+        with reading(path), path.open("rb") as file, np.load(file) as packed:
             return _Stays(
                 [str(name) for name in packed["params"]],
                 packed[f"{part}_rec"].astype(np.int64),

@@ -32,7 +32,7 @@ def har(folder: Path) -> Split:
     """
     path = DATASETS["har"].find(folder)
     if path.suffix == ".npz":
-        with reading(path), np.load(path) as packed:
+        with reading(path), path.open("rb") as file, np.load(file) as packed:
             return Split(
                 packed["X_train"],
                 packed["y_train"].astype(np.int64),
@@ -57,7 +57,7 @@ def har_subjects(folder: Path) -> np.ndarray:
     """
     path = DATASETS["har"].find(folder)
     if path.suffix == ".npz":
-        with reading(path), np.load(path) as packed:
+        with reading(path), path.open("rb") as file, np.load(file) as packed:
             return packed["subject_train"].astype(np.int64)
     with opened(path) as (_, read):
         return _har_numbers(path, read, "train", "subject")[:, 0].astype(np.int64)

@@ -29,9 +29,13 @@ def ucr(folder: Path, name: str) -> Split:
     """
     info = DATASETS[name]
     n_steps = info.shape[1]
-    parts = [_read_part(path, n_steps) for path in info.paths(folder)]
+    paths = info.paths(folder)
+    parts = [_read_part(path, n_steps) for path in paths]
     classes = sorted(set(parts[0][1]))
-    labels = [np.array([classes.index(label) for label in names]) for _, names in parts]
+    labels = []
+    for path, (_, names) in zip(paths, parts, strict=True):
+        with reading(path):  # a class that is not in the training set
+            labels.append(np.array([classes.index(name) for name in names]))
     return Split(parts[0][0], labels[0], parts[1][0], labels[1])
 
 

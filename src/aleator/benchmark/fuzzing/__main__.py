@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from aleator.atomic_io import write_file
 from aleator.benchmark.fuzzing.loaders import LOADERS
-from aleator.benchmark.fuzzing.watching import Watch
+from aleator.benchmark.fuzzing.watching import Watch, kind_of
+from aleator.benchmark.reliability import RESULTS, add_result
 
-RESULTS = Path("benchmarks/results/reliability.json")
+_PART = 5000  # inputs of one process, so that a leak or a crash spoils no more than that
 
 
 def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
@@ -80,28 +82,48 @@ def _restore(folder: Path, files: dict[Path, bytes]) -> None:
         (folder / name).write_bytes(data)
 
 
-def _in_a_process(name: str, inputs: int) -> dict[str, Any]:
+def _in_a_process(name: str, numbers: range) -> dict[str, Any]:
     """Fuzz in a process of its own, whose end by a signal is a finding."""
     with tempfile.TemporaryDirectory() as place:
-        start = time.perf_counter()
-        command = [
-            sys.executable,
-            "-m",
-            "aleator.benchmark.fuzzing",
-            "--one",
-            name,
-            place,
-            str(inputs),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        words = [name, place, str(numbers.start), str(numbers.stop)]
+        command = [sys.executable, "-m", "aleator.benchmark.fuzzing", "--part", *words]
+        # Many small readings gain nothing from threads.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if done.returncode == 0:
-            result = json.loads(done.stdout.splitlines()[-1])
-        else:
-            last = Path(place, "last")
-            number = last.read_text() if last.exists() else "none"
-            reason = f"the process ended with {done.returncode} after input {number}"
-            result = {"inputs": inputs, "findings": [f"{reason}: {done.stderr[-300:]}"]}
-        return {**result, "seconds": round(time.perf_counter() - start, 1)}
+            result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+            return result
+        last = Path(place, "last")
+        number = last.read_text() if last.exists() else "none"
+        reason = f"the process ended with {done.returncode} after input {number}"
+        return {"inputs": 0, "findings": [f"{reason}: {done.stderr[-300:]}"]}
+
+
+def fuzz_in_parts(name: str, inputs: int, pool: Executor) -> dict[str, Any]:
+    """Let a loader read changed files in several processes.
+
+    Parameters
+    ----------
+    name : str
+        A key of `LOADERS`.
+    inputs : int
+        Number of changed files.
+    pool : concurrent.futures.Executor
+        Runs as many processes at once as it has workers.
+
+    Returns
+    -------
+    dict
+        Inputs, how many were read and how many rejected, and findings.
+    """
+    parts = [range(k, min(k + _PART, inputs)) for k in range(0, inputs, _PART)]
+    results = list(pool.map(lambda numbers: _in_a_process(name, numbers), parts))
+    counts = {
+        key: sum(result.get(key, 0) for result in results) for key in ("inputs", "read", "rejected")
+    }
+    # One case of a kind is enough.
+    findings = {kind_of(finding): finding for result in results for finding in result["findings"]}
+    return {**counts, "findings": sorted(findings.values())}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,22 +131,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("loaders", nargs="*", metavar="LOADER", help=", ".join(LOADERS))
     parser.add_argument("--inputs", type=int, default=100_000, help="changed files per loader")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once; default: 1")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file for the results")
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--part", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.one:
-        name, place, inputs = options.one
-        print(json.dumps(fuzz(name, range(int(inputs)), Path(place))))
+    if options.part:
+        name, place, start, stop = options.part
+        print(json.dumps(fuzz(name, range(int(start), int(stop)), Path(place))))
         return 0
+    from aleator.benchmark.provenance import stamp
+
     failed = False
-    for name in options.loaders or LOADERS:
-        result = _in_a_process(name, options.inputs)
-        failed |= bool(result["findings"])
-        print(name, json.dumps(result, indent=1), flush=True)
-        stored = json.loads(options.out.read_text()) if options.out.exists() else {}
-        command = f"python -m aleator.benchmark.fuzzing {name} --inputs {options.inputs}"
-        stored.setdefault("fuzzing", {})[name] = {"command": command, **result}
-        write_file(options.out, (json.dumps(stored, indent=1) + "\n").encode())
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for name in options.loaders or LOADERS:
+            start = time.perf_counter()
+            result = fuzz_in_parts(name, options.inputs, pool)
+            failed |= bool(result["findings"])
+            print(name, json.dumps(result, indent=1), flush=True)
+            entry = {
+                "command": f"python -m aleator.benchmark.fuzzing {name} --inputs {options.inputs}",
+                **result,
+                "jobs": options.jobs,
+                "seconds": round(time.perf_counter() - start, 1),
+                **stamp("cpu"),
+            }
+            add_result(options.out, "fuzzing", name, result=entry)
     return int(failed)
 
 

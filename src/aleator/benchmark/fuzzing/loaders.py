@@ -20,8 +20,8 @@ from aleator.exceptions import CheckpointError, DamagedFileError, DataFileError,
 from aleator.model_folder import DESCRIPTION
 from aleator.training.checkpoint import STATE, TENSORS, CheckpointFolder, Interval
 
-# A whole fit takes as long as a hundred readings of its checkpoint.
-_SHARE_OF_FITS = 0.01
+# A whole fit takes as long as a hundred readings of its checkpoint, but checks more of it.
+_SHARE_OF_FITS = 0.05
 _TINY: dict[str, Any] = {
     "epochs": 2,
     "embedding_dim": 4,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import sysconfig
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 # Python and libraries allocate a little for any error they make; files are compared beyond that.
@@ -86,19 +88,51 @@ class Watch:
             return
         if event == "open" and isinstance(arguments[0], (str, bytes)):
             path = Path(arguments[0].decode() if isinstance(arguments[0], bytes) else arguments[0])
-            if not str(path.absolute()).startswith(self._allowed):
+            # Python looks for the line of a syntax error in a file of the name "<string>".
+            if str(path) != "<string>" and not str(path.absolute()).startswith(self._allowed):
                 self._opened.append(str(path))
         elif event in ("os.system", "subprocess.Popen", "pickle.find_class", "exec"):
-            # Importing a module runs `exec` too; its code comes from an allowed file.
             code = arguments[0] if arguments else None
-            name = getattr(code, "co_filename", "")
-            if event != "exec" or not str(name).startswith((*self._allowed, "<frozen")):
+            name = str(getattr(code, "co_filename", ""))
+            # Importing a module runs `exec`, of an allowed file or of what a dataclass makes.
+            imported = name.startswith((*self._allowed, "<frozen")) or _is_importing()
+            if event != "exec" or not imported:
                 self._opened.append(f"{event} {arguments!r:.80}")
 
     def _report(self, what: str, case: str) -> None:
-        # Numbers differ from case to case.
-        kind = "".join("#" if c.isdigit() else c for c in what)[:110]
-        self.findings.setdefault(kind, f"{what} [{case}]")
+        self.findings.setdefault(kind_of(what), f"{what} [{case}]")
+
+
+def kind_of(finding: str) -> str:
+    """Return what findings of one kind have in common.
+
+    Parameters
+    ----------
+    finding : str
+        What happened, and for an error the line where.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> kind_of("KeyError at plan.py:12: 'x'") == kind_of("KeyError at plan.py:12: 'y'")
+    True
+    """
+    if found := re.match(r"\w+ at [\w.]+:\d+", finding):
+        return found[0]
+    # Numbers differ from case to case.
+    return re.sub(r"\d", "#", finding)[:110]
+
+
+def _is_importing() -> bool:
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _innermost(error: BaseException) -> str:

@@ -1,0 +1,120 @@
+"""Columns of a table, such as identifiers, that are copied beside its embedding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.table_files import TableFiles, open_table
+
+
+class KeptColumns:
+    """Columns of a table that are copied beside the embedding.
+
+    Parameters
+    ----------
+    table : TableFiles, pyarrow.Table or None
+        The table; None if there are no columns.
+    names : sequence of str
+        The columns.
+    """
+
+    def __init__(self, table: Any, names: Sequence[str]) -> None:
+        self._table = table
+        self.names = list(names)
+        if not names:
+            return
+        check_keep(
+            names,
+            table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names,
+        )
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the rows from `start` to `stop` as a pyarrow Table."""
+        if not self.names:
+            return import_pyarrow().table({})
+        if isinstance(self._table, TableFiles):
+            return self._table.read_columns(self.names, start, stop)
+        return self._table.select(self.names).slice(start, stop - start)
+
+
+def separate_kept(
+    X: Any, names: Sequence[str] | None, keep: Sequence[str]
+) -> tuple[Any, KeptColumns]:
+    """Separate the features of a table from the columns that are copied.
+
+    Parameters
+    ----------
+    X : object
+        What the user passed.
+    names : sequence of str or None
+        Names of the features in training; None if they had none.
+    keep : sequence of str
+        Columns that are copied.
+
+    Returns
+    -------
+    features : object
+        X, or the part of it that has the features.
+    kept : KeptColumns
+        The columns that are copied.
+    """
+    check_keep(keep, keep)
+    if not keep:
+        return X, KeptColumns(None, ())
+    pa = import_pyarrow()
+    if isinstance(X, (str, os.PathLike, pa.dataset.FileSystemDataset)):
+        X = open_table(X, columns=names, exclude=None if names is not None else keep)
+    if isinstance(X, TableFiles):
+        return X, KeptColumns(X, keep)
+    table = _table_of(X)
+    kept = KeptColumns(table, keep)
+    features = [name for name in table.column_names if name not in keep]
+    return table.select(features if names is None else names), kept
+
+
+def _table_of(X: Any) -> Any:
+    """Return a data frame or an object of pyarrow as a pyarrow Table."""
+    pa = import_pyarrow()
+    if isinstance(X, pa.Table):
+        return X
+    if isinstance(X, pa.RecordBatch):
+        return pa.Table.from_batches([X])
+    if isinstance(X, pa.dataset.Dataset):
+        return X.to_table()
+    if hasattr(X, "iloc"):
+        return pa.Table.from_pandas(X, preserve_index=False)
+    if hasattr(X, "to_arrow"):
+        return X.to_arrow()
+    raise ValueError(
+        f"keep needs columns with names, but X is {type(X).__name__}: pass a data frame, or a "
+        "Parquet, Arrow or CSV file"
+    )
+
+
+def check_keep(keep: Sequence[str], known: Sequence[str]) -> None:
+    """Raise ValueError unless `keep` is a list of columns, each of which is there once.
+
+    Examples
+    --------
+    >>> check_keep(["id"], ["id", "age"])
+    """
+    if isinstance(keep, str):
+        raise ValueError(f"keep must be a list of names, got {keep!r}")
+    keep, known = list(keep), list(known)
+    for name in keep:
+        if known.count(name) != 1 or keep.count(name) != 1:
+            raise ValueError(f"keep={keep}, but there is no column {name!r}, or more than one")
+
+
+def check_names_differ(keep: Sequence[str], names: Sequence[str]) -> None:
+    """Raise ValueError if a column that is copied has the name of one of the embedding.
+
+    Examples
+    --------
+    >>> check_names_differ(["id"], ["lfr0", "lfr1"])
+    """
+    if both := sorted(set(names) & set(keep)):
+        raise ValueError(f"keep contains {both[0]!r}, which is also a column of the embedding")
