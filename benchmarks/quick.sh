@@ -20,6 +20,7 @@ bench projectors batch-size predictor-epochs embedding-dim selection-size loss d
   efficiency research-diagnosis research-training --datasets theorem \
   --methods lfr lfr-default random-default random-features logreg
 bench labels --datasets kvasir-v1 --methods random lfr-default
-bench labels table1 finetune stab-dropout --datasets har theorem \
-  --methods logreg boosting random-default random-features autoencoder diet simsiam byol simclr \
+bench labels --datasets har theorem --methods logreg boosting random-features
+bench table1 stab-dropout --datasets har theorem \
+  --methods logreg random-default random-features autoencoder diet simsiam byol simclr \
   scarf stab tstcc dacl lfr-default

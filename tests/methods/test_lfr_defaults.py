@@ -14,6 +14,7 @@ from aleator.estimators import fit_context
 from aleator.projectors.convolutions import RandomConvolutions
 from aleator.projectors.feature_encoder import FeatureEncoder
 from aleator.projectors.subsequences import RandomSubsequences
+from aleator.training.distribution import OneProcess
 from tests.small import small
 
 
@@ -50,7 +51,7 @@ def test_networks(data, width, kinds, request):
     ],
 )
 def test_the_length_of_the_training(n_samples, epochs, steps):
-    context = SimpleNamespace(sampler=SimpleNamespace(length=n_samples))
+    context = SimpleNamespace(sampler=SimpleNamespace(length=n_samples), processes=OneProcess())
     duration = LFR()._duration(context)
     if epochs is None:
         assert duration.by_steps

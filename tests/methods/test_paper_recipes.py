@@ -20,7 +20,13 @@ DEFAULTS_0_3 = {
     "training": "alternating", "verbose": 0, "warmup_epochs": 0, "weight_decay": 0.0,
     "weight_dropout": 0.0,
 }  # fmt: skip
-ADDED = {"target_dim": None, "target_scaling": "auto"}
+ADDED = {
+    "target_dim": None,
+    "target_scaling": "auto",
+    "devices": 1,
+    "num_nodes": 1,
+    "strategy": "ddp",
+}
 # Data sets in the place of others, whose recipes they have.
 STAND_INS = dict.fromkeys([*DOMAINS["cwru-load"], *DOMAINS["cwru-size"]], "fault-a")
 STAND_INS |= {"mimic3-demo": "mimic3", "har-5881": "har", "epilepsy-7360": "epilepsy"}
