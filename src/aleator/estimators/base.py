@@ -30,16 +30,18 @@ from aleator.estimators.run_record import open_run
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
 from aleator.inputs import (
     AdapterSource,
+    ArrayLayout,
     InputAdapter,
     Source,
     fit_adapter,
     open_source,
     read,
     restore_adapter,
+    with_columns,
 )
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.frames import as_frame, is_frame
-from aleator.modalities import Modality, get_modality, infer_modality
+from aleator.modalities import Modality, get_modality, infer_layout, modality_of, stored_layout
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
@@ -197,9 +199,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         data = read(X, min_samples=2, estimator_name=name, modality=self.modality)
         # Column names of mixed types are refused now; the names are stored after training.
         validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
-        modality = infer_modality(self.modality, data.shape, data.source.modality)
-        self._check_modality(modality)
-        adapter = fit_adapter(modality.layout, data, name, self.preprocessing)
+        layout = infer_layout(self.modality, data)
+        self._check_layout(layout)
+        adapter = fit_adapter(layout, data, name, self.preprocessing)
         orders = check_sample_order(sample_order, len(data.source))
         with open_run(
             self, data, self._labels_of_run(y), orders, **saving, processes=processes
@@ -207,7 +209,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             seeds = Seeds.from_root(run.root_seed)
             sampler = Sampler(len(data.source), seeds.order, orders)
             context = FitContext(
-                modality,
+                modality_of(adapter),
                 adapter,
                 adapter.adapt(data),
                 y,
@@ -338,11 +340,13 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         RepresentationLearner
         """
         made = cls(**saved.parameters)
-        modality = get_modality(saved.adapter["modality"])
-        adapter = restore_adapter(modality.layout, cls.__name__, saved.adapter, saved.arrays)
+        layout = stored_layout(saved.adapter)
+        adapter = restore_adapter(layout, cls.__name__, saved.adapter, saved.arrays)
         if isinstance(adapter, InputAdapter) and "feature_names_in_" in saved.common_attributes:
             adapter.names = saved.common_attributes["feature_names_in_"].tolist()
-        context = NetworkContext(modality, adapter.shape, {**saved.attributes}, saved.counts)
+        context = NetworkContext(
+            modality_of(adapter), adapter.shape, {**saved.attributes}, saved.counts
+        )
 
         def build(name: str) -> Any:
             return cls._networks[name].build(made, context)
@@ -370,7 +374,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             None if the method compares no views.
         """
         check_is_fitted(self)
-        return self._views(get_modality(self.adapter_.modality), source)
+        return self._views(modality_of(self.adapter_), source)
 
     def _views(self, modality: Modality, source: Source) -> ViewPair | None:
         return None
@@ -392,13 +396,13 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             }
         return {"encoder": encoder, **heads}, found
 
-    def _check_modality(self, modality: Modality) -> None:
+    def _check_layout(self, layout: ArrayLayout) -> None:
         supported = self._supported_modalities
-        if supported is not None and modality.name not in supported:
+        if supported is not None and layout.name not in supported:
             names = " and ".join(get_modality(name).layout.plural for name in supported)
             raise ValueError(
-                f"{type(self).__name__} works on {names}, but X is {modality.layout.plural} of "
-                f"shape {modality.layout}"
+                f"{type(self).__name__} works on {names}, but X is {layout.plural} of shape "
+                f"{layout}"
             )
 
     def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:
@@ -409,12 +413,10 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _read_new(self, X: Any) -> AdapterSource:
         """Read data to embed; columns are found by the names that they had in `fit`."""
         names = self._known_names()
-        X = open_source(X, names)
-        if is_frame(X) and names is not None:
-            frame = as_frame(X)
-            frame.check_names()
-            X = frame.select(frame.find(names)).native
-        elif not isinstance(X, Source) or X.feature_names is None:
+        X = with_columns(X, names)
+        if names is not None and is_frame(X):
+            return self.adapter_.read(X)
+        if not isinstance(X, Source) or X.feature_names is None:
             validate_data(self, X, skip_check_array=True, ensure_2d=False, reset=False)
         return self.adapter_.read(X)
 

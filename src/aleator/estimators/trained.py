@@ -117,7 +117,9 @@ class TrainedLearner(RepresentationLearner):
         duration = self._duration(context)
         batch_size = self.batch_size * processes.size
         repeats = max(phase.repeats for phase in spec.method.phases)
-        sampler = sampler_for(context.source.raw, context.sampler, duration, repeats, batch_size)
+        sampler = sampler_for(
+            context.source.in_pieces, context.sampler, duration, repeats, batch_size
+        )
         sampler = processes.divided(sampler)
         given = {name: processes.own(rows) for name, rows in given.items()}
         plan = make_plan(

@@ -102,7 +102,7 @@ def fine_tune(
         subset = _stratified_subset(train_labels, label_fraction, seed)
         tuned = Supervised(
             encoder=model.encoder_,
-            modality=model.adapter_.modality,
+            modality=model.adapter_.array_modality,
             preprocessing=None,  # the data have been scaled as for the model
             random_state=seed,
             **{"progress": False, "device": model.device, **training},

@@ -6,12 +6,15 @@ from aleator.inputs.adapters import fit_adapter, restore_adapter
 from aleator.inputs.images.adapter import ImageAdapter
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
+from aleator.inputs.parts.adapter import PartsAdapter
+from aleator.inputs.parts.source import PartsSource
 from aleator.inputs.pieces import PiecewiseSource
-from aleator.inputs.reading import RawData, read, read_numbers
+from aleator.inputs.reading import RawData, read, read_numbers, with_columns
 from aleator.inputs.sources import (
     ArraySource,
     DatasetSource,
     Schema,
+    SomeRows,
     Source,
     evenly_spaced,
 )
@@ -20,7 +23,7 @@ from aleator.inputs.texts.adapter import TextAdapter
 
 __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
-    "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source",
-    "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
-    "read_numbers", "restore_adapter",
+    "ImageAdapter", "InputAdapter", "PartsAdapter", "PartsSource", "PiecewiseSource", "RawData",
+    "Schema", "SomeRows", "Source", "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter",
+    "open_source", "read", "read_numbers", "restore_adapter", "with_columns",
 ]  # fmt: skip

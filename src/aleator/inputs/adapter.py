@@ -86,19 +86,7 @@ class InputAdapter(Adapter):
         }
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
-        """Learn the shape and the scale of the training data, and check their values.
-
-        Parameters
-        ----------
-        data : RawData
-            Training data.
-        preprocessing : {"auto", None}, default="auto"
-            "auto" standardizes every column or channel; None leaves values as they are.
-
-        Returns
-        -------
-        InputAdapter
-        """
+        """Learn the shape and the scale of the training data, and check their values."""
         check_preprocessing(preprocessing)
         given, data = data, self._with_channels_first(data)
         self.channels_last = given is not data
@@ -114,17 +102,7 @@ class InputAdapter(Adapter):
         return self
 
     def adapt(self, data: RawData) -> AdaptedSource:
-        """Return a source of converted samples; nothing is converted yet.
-
-        Parameters
-        ----------
-        data : RawData
-            Samples of the shape of the training data.
-
-        Returns
-        -------
-        AdaptedSource
-        """
+        """Return a source of converted samples; nothing is converted yet."""
         data = self._with_channels_first(data)
         shape = self.layout.sample_shape(data.shape)
         for axis, size, expected in zip(self.layout.axes, shape, self.shape, strict=True):
@@ -138,17 +116,7 @@ class InputAdapter(Adapter):
         return AdaptedSource(data, self)
 
     def read(self, X: Any) -> AdaptedSource:
-        """Read new data and return a source of converted samples.
-
-        Parameters
-        ----------
-        X : array-like, tensor, data frame, path, torch Dataset or Source
-            Samples of the shape of the training data.
-
-        Returns
-        -------
-        AdaptedSource
-        """
+        """Read new data and return a source of converted samples."""
         return self.adapt(read_numbers(X, estimator_name=self.estimator_name))
 
     def convert(self, values: np.ndarray) -> np.ndarray:

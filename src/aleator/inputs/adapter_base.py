@@ -17,7 +17,7 @@ import numpy as np
 
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData
-from aleator.inputs.sources import Source
+from aleator.inputs.sources import Schema, Source
 
 PREPROCESSING = ("auto", None)
 
@@ -31,13 +31,49 @@ class AdapterSource(Source):
         """The samples as they were given, or pieces of them."""
 
     @property
+    def in_pieces(self) -> Source:
+        """The source whose pieces decide in which order training reads, if there are pieces."""
+        return self.raw
+
+    @property
     @abstractmethod
     def can_be_shared(self) -> bool:
         """Whether `as_array` has an array of all samples for the training to use."""
 
-    @abstractmethod
     def materialize(self) -> np.ndarray:
         """Return all samples as one array; a copy unless they need no conversion."""
+        whole = np.empty((len(self), *self.schema.shape), np.float32)
+        start = 0
+        for chunk in self.chunks():  # which also checks the values
+            whole[start : start + len(chunk)] = chunk
+            start += len(chunk)
+        return whole
+
+
+class ConvertedSource(AdapterSource):
+    """Samples of one source, converted by an adapter whenever they are read.
+
+    Parameters
+    ----------
+    data : RawData
+        The samples as they were given.
+    shape : tuple of int
+        Shape of a converted sample.
+    """
+
+    def __init__(self, data: RawData, shape: tuple[int, ...]) -> None:
+        self._data = data
+        self.feature_names = data.feature_names
+        self.schema = Schema(shape, np.dtype(np.float32))
+        self.in_memory = data.source.in_memory
+
+    @property
+    def raw(self) -> Source:
+        """The samples as they were given."""
+        return self._data.source
+
+    def __len__(self) -> int:
+        return len(self._data.source)
 
 
 @dataclass(frozen=True)
@@ -100,6 +136,11 @@ class Adapter(ABC):
         return self.layout.name
 
     @property
+    def array_modality(self) -> str:
+        """Name of the kind of data that an array of converted samples is."""
+        return self.modality
+
+    @property
     @abstractmethod
     def n_features(self) -> int:
         """Number of columns or channels of the data as they were given."""
@@ -115,15 +156,48 @@ class Adapter(ABC):
 
     @abstractmethod
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
-        """Learn from the training data how to convert data, and check their values."""
+        """Learn from the training data how to convert data, and check their values.
+
+        Parameters
+        ----------
+        data : RawData
+            Training data.
+        preprocessing : {"auto", None}, default="auto"
+            "auto" standardizes what the data become; None leaves it as it is.
+
+        Returns
+        -------
+        Adapter
+            This one.
+        """
 
     @abstractmethod
     def adapt(self, data: RawData) -> AdapterSource:
-        """Return a source of converted samples; nothing is converted yet."""
+        """Return a source of converted samples; nothing is converted yet.
+
+        Parameters
+        ----------
+        data : RawData
+            Samples like those of the training data.
+
+        Returns
+        -------
+        AdapterSource
+        """
 
     @abstractmethod
     def read(self, X: Any) -> AdapterSource:
-        """Read new data and return a source of converted samples."""
+        """Read new data and return a source of converted samples.
+
+        Parameters
+        ----------
+        X : array-like, tensor, data frame, path, torch Dataset or Source
+            Samples like those of the training data.
+
+        Returns
+        -------
+        AdapterSource
+        """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -142,7 +216,23 @@ class Adapter(ABC):
         stored: Mapping[str, Any],
         arrays: Mapping[str, np.ndarray],
     ) -> Self:
-        """Make an adapter of what `to_dict` and `arrays` returned; ValueError if it cannot be."""
+        """Make an adapter of what `to_dict` and `arrays` returned; ValueError if it cannot be.
+
+        Parameters
+        ----------
+        layout : ArrayLayout
+            Axes of the converted samples.
+        estimator_name : str
+            Name of the estimator for messages.
+        stored : mapping of str to object
+            What `to_dict` returned.
+        arrays : mapping of str to ndarray
+            What `arrays` returned.
+
+        Returns
+        -------
+        Adapter
+        """
 
     def transform(self, X: Any) -> np.ndarray:
         """Convert new data as a whole.

@@ -13,6 +13,7 @@ from aleator.inputs.adapter_base import Adapter
 from aleator.inputs.images.adapter import ImageAdapter
 from aleator.inputs.images.source import Images
 from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.parts.adapter import PartsAdapter
 from aleator.inputs.reading import RawData
 from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
@@ -22,7 +23,8 @@ from aleator.inputs.texts.source import TextSource
 
 # Under the names that saved models have. Those of older versions have none, and are of arrays.
 ADAPTERS: dict[str, type[Adapter]] = {
-    adapter.form: adapter for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter)
+    adapter.form: adapter
+    for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter, PartsAdapter)
 }
 
 
@@ -57,6 +59,8 @@ def fit_adapter(
     ['InputAdapter', 'TableAdapter']
     """
     source = data.source
+    if layout.given_as == PartsAdapter.form:
+        return PartsAdapter(layout, estimator_name).fit(data, preprocessing)
     if layout.given_as == TextAdapter.form:
         return TextAdapter(layout, estimator_name).fit(data, preprocessing)
     if isinstance(source, Images):

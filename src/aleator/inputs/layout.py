@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -25,12 +26,13 @@ class ArrayLayout:
         How to count positions along an axis in messages, where that is not the axis name.
     mixed_columns : bool, default=False
         Whether a data frame may have columns of any kind, and gaps, from which features are made.
-
     given_as : str, default="array"
         Form in which the data are given, if it is not an array: the `form` of their adapter.
-
     finds_channels : bool, default=False
         Whether an array may have its channels as the last axis, where no other axis can be theirs.
+
+    parts : dict of str to ArrayLayout, default={}
+        Axes of every part, if there are several kinds of data at once.
 
     Examples
     --------
@@ -48,6 +50,21 @@ class ArrayLayout:
     mixed_columns: bool = False
     given_as: str = "array"
     finds_channels: bool = False
+    parts: dict[str, ArrayLayout] = field(default_factory=dict)
+
+    @classmethod
+    def of_parts(cls, parts: Mapping[str, ArrayLayout]) -> ArrayLayout:
+        """Return the layout of rows that have all parts, flattened.
+
+        Examples
+        --------
+        >>> table = ArrayLayout("table", "tables", ("columns",), "column")
+        >>> ArrayLayout.of_parts({"a": table}).name
+        'parts'
+        """
+        return cls(
+            "parts", "several parts", ("values",), "value", given_as="parts", parts=dict(parts)
+        )
 
     @property
     def rank(self) -> int:

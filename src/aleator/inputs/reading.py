@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
 from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
+from aleator.inputs.parts.source import PartsSource, naming_part
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
@@ -58,28 +59,32 @@ def read(
     *,
     min_samples: int = 1,
     estimator_name: str = "the estimator",
-    modality: str = "auto",
+    modality: str | Mapping[str, str] = "auto",
 ) -> RawData:
     """Read X as a source; arrays, tensors, memory maps and frames are not copied.
 
     A data frame whose columns are all numbers without gaps becomes an array; the source of any
-    other frame is a `TableSource`.
+    other frame is a `TableSource`. A dict is several parts, each of which is read by itself.
 
     Parameters
     ----------
-    X : array-like, tensor, data frame, path, torch Dataset or Source
+    X : array-like, tensor, data frame, path, torch Dataset, Source or dict of them
         The samples. A path is that of a file or folder, also as a URL.
     min_samples : int, default=1
         Smallest number of samples that is accepted.
     estimator_name : str, default="the estimator"
         Name of the estimator for messages.
-    modality : str, default="auto"
-        Kind of data, if the user has named it.
+    modality : str or mapping of str to str, default="auto"
+        Kind of data, if the user has named it, or the kinds of some parts.
 
     Returns
     -------
     RawData
     """
+    if isinstance(X, Mapping):
+        return _read_parts(X, min_samples, estimator_name, modality)
+    if not isinstance(modality, str):
+        raise ValueError("modality is a dict, but X is not a dict of parts: give one name")
     X = open_source(X)
     if not is_frame(X):
         images = as_images(X, asked=modality == Images.modality)
@@ -100,21 +105,18 @@ def read(
 
 
 def read_numbers(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator") -> RawData:
-    """Read X as a source of numbers; a column that holds anything else is an error.
+    """Read X, as `read` does, as a source of numbers; anything else is an error.
 
-    Parameters
-    ----------
-    X : array-like, tensor, data frame, path, torch Dataset or Source
-        The samples. A path is that of a file or folder, also as a URL.
-    min_samples : int, default=1
-        Smallest number of samples that is accepted.
-    estimator_name : str, default="the estimator"
-        Name of the estimator for messages.
-
-    Returns
-    -------
-    RawData
+    Examples
+    --------
+    >>> read_numbers([[1, 2], [3, 4]]).source.schema.dtype.kind
+    'i'
     """
+    if isinstance(X, Mapping):
+        raise ValueError(
+            f"X is a dict of several parts, but {estimator_name} is expecting one kind of data: "
+            "pass one of its values, or pandas.DataFrame(X) if they are columns of a table"
+        )
     X = open_source(X)
     names = None
     if isinstance(X, Source):
@@ -131,6 +133,35 @@ def read_numbers(X: Any, *, min_samples: int = 1, estimator_name: str = "the est
         source = ArraySource(_to_array(X, min_samples, estimator_name))
     _check_length(len(source), min_samples, estimator_name)
     return RawData(source, names)
+
+
+def with_columns(X: Any, names: list[str] | None) -> Any:
+    """Open X and, if it is a frame or a table in files, choose columns by their names.
+
+    Parameters
+    ----------
+    X : object
+        What a user passed as X.
+    names : list of str or None
+        Names of the columns; None is all.
+
+    Returns
+    -------
+    object
+        What `open_source` returns, or a frame of the library of X.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(with_columns(pd.DataFrame({"a": [1], "b": [2], "c": [3]}), ["c", "a"]).columns)
+    ['c', 'a']
+    """
+    X = open_source(X, names)
+    if names is None or not is_frame(X):
+        return X
+    frame = as_frame(X)
+    frame.check_names()
+    return frame.select(frame.find(names)).native
 
 
 def holds_only_numbers(frame: Frame) -> bool:
@@ -183,6 +214,54 @@ def describe_non_finite(
     where = "".join(f", {axis} {i}" for axis, i in zip(layout.axes[1:], rest, strict=True))
     kind = "NaN (a missing value)" if np.isnan(value) else "an infinity (inf)"
     return f"{kind} in {describe_row(first_row + row)}, {layout.unit} {label}{where}"
+
+
+def _read_parts(
+    X: Mapping[Any, Any],
+    min_samples: int,
+    estimator_name: str,
+    modality: str | Mapping[str, str],
+) -> RawData:
+    """Read a dict; a value must be what an estimator would take by itself."""
+    if not X:
+        raise ValueError("X is a dict without parts")
+    if isinstance(modality, str) and modality != "auto":
+        raise ValueError(
+            f"X is a dict of several parts, but modality={modality!r} is one for all: leave it at "
+            f"'auto', or name those of parts, such as modality={{{next(iter(X))!r}: {modality!r}}}"
+        )
+    chosen = {} if isinstance(modality, str) else modality
+    if unknown := [name for name in chosen if name not in X]:
+        raise ValueError(f"modality names the part {unknown[0]!r}, which X does not have")
+    parts = {}
+    for name, part in X.items():
+        if not isinstance(name, str):
+            raise ValueError(f"the names of the parts of X must be text, but one is {name!r}")
+        with naming_part(name):
+            if isinstance(part, Mapping):
+                raise ValueError("it is a dict; parts cannot have parts")
+            if _is_column(part):
+                raise ValueError(
+                    "it is a single column of numbers, but a dict is several kinds of data, each "
+                    "with a sample per row: pass pandas.DataFrame(X) if X is a table, or an array "
+                    "of shape (n, 1)"
+                )
+            parts[name] = read(
+                part,
+                min_samples=min_samples,
+                estimator_name=estimator_name,
+                modality=chosen.get(name, "auto"),
+            )
+    return RawData(PartsSource(parts))
+
+
+def _is_column(part: Any) -> bool:
+    """Whether a part is numbers along one axis: a column of a table, but no kind of data."""
+    if isinstance(part, (list, tuple)):
+        return bool(len(part)) and isinstance(part[0], (bool, int, float, np.number))
+    if is_frame(part) or isinstance(part, (str, torch.utils.data.Dataset, Source)):
+        return False
+    return len(getattr(part, "shape", (0, 0))) == 1 and as_texts(part) is None
 
 
 def _to_array(X: Any, min_samples: int, estimator_name: str) -> np.ndarray:

@@ -229,6 +229,43 @@ class DatasetSource(Source):
         return batch
 
 
+class SomeRows(Source):
+    """Some samples of another source, read when they are needed.
+
+    Parameters
+    ----------
+    source : Source
+        All samples.
+    rows : ndarray of shape (m,)
+        Positions of those that this source has.
+
+    Examples
+    --------
+    >>> SomeRows(ArraySource(np.arange(9)[:, None]), np.array([7, 2])).gather(np.array([1])).tolist()
+    [[2]]
+    """
+
+    def __init__(self, source: Source, rows: np.ndarray) -> None:
+        self._source = source
+        self._rows = rows
+        self.schema, self.in_memory = source.schema, source.in_memory
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def gather(self, index: np.ndarray) -> np.ndarray:
+        """Return the samples at `index`, in that order."""
+        return self._source.gather(self._rows[index])
+
+    def in_order(self, order: np.ndarray) -> SomeRows:
+        """Return a source for reading the samples at `order` once, in this order."""
+        return SomeRows(self._source.in_order(self._rows[order]), self._rows)
+
+    def describe_row(self, row: int) -> str:
+        """Name a sample as the other source does."""
+        return self._source.describe_row(int(self._rows[row]))
+
+
 def evenly_spaced(count: int, at_most: int) -> np.ndarray:
     """Return up to `at_most` positions, spread evenly over `count` samples.
 

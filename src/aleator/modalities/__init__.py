@@ -2,10 +2,16 @@
 
 from aleator.modalities.registry import (
     get_modality,
+    infer_layout,
     infer_modality,
     modality_names,
+    modality_of,
     register_modality,
+    stored_layout,
 )
 from aleator.modalities.spec import Modality
 
-__all__ = ["Modality", "get_modality", "infer_modality", "modality_names", "register_modality"]
+__all__ = [
+    "Modality", "get_modality", "infer_layout", "infer_modality", "modality_names", "modality_of",
+    "register_modality", "stored_layout",
+]  # fmt: skip

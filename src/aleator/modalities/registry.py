@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from aleator.inputs import Adapter, ArrayLayout, PartsAdapter, PartsSource, RawData
 from aleator.modalities.image import IMAGE
+from aleator.modalities.parts import parts_modality
 from aleator.modalities.series import SERIES
 from aleator.modalities.spec import Modality
 from aleator.modalities.table import TABLE
@@ -104,6 +109,82 @@ def infer_modality(choice: str, shape: tuple[int, ...], kind: str | None = None)
             return modality
     known = "; ".join(f"{m.name}: {m.layout}" for m in candidates)
     raise ValueError(f"the modality of data of shape {shape} cannot be inferred ({known})")
+
+
+def infer_layout(choice: str | Mapping[str, str], data: RawData) -> ArrayLayout:
+    """Resolve the parameter `modality` for data that were read.
+
+    Parameters
+    ----------
+    choice : str or mapping of str to str
+        A name or "auto"; for several parts "auto", or the names for some of them.
+    data : RawData
+        The data.
+
+    Returns
+    -------
+    ArrayLayout
+
+    Examples
+    --------
+    >>> from aleator.inputs import read
+    >>> layout = infer_layout("auto", read({"a": [[1.0]], "b": [[[1.0]]]}))
+    >>> [part.name for part in layout.parts.values()]
+    ['table', 'series']
+    """
+    source = data.source
+    if isinstance(source, PartsSource):
+        chosen = {} if isinstance(choice, str) else choice
+        return ArrayLayout.of_parts(
+            {
+                name: infer_layout(chosen.get(name, "auto"), part)
+                for name, part in source.parts.items()
+            }
+        )
+    assert isinstance(choice, str)
+    return infer_modality(choice, data.shape, source.modality).layout
+
+
+def stored_layout(stored: Mapping[str, Any]) -> ArrayLayout:
+    """Return the layout of the data of a saved model.
+
+    Parameters
+    ----------
+    stored : mapping of str to object
+        What the adapter's `to_dict` returned.
+
+    Returns
+    -------
+    ArrayLayout
+
+    Examples
+    --------
+    >>> str(stored_layout({"modality": "table"}))
+    '(n, columns)'
+    """
+    if stored.get("form") != PartsAdapter.form:
+        return get_modality(stored["modality"]).layout
+    kinds = {part["name"]: part["adapter"]["modality"] for part in stored["parts"]}
+    return ArrayLayout.of_parts({name: get_modality(kind).layout for name, kind in kinds.items()})
+
+
+def modality_of(adapter: Adapter) -> Modality:
+    """Return the modality of what an adapter converts data to.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        A fitted adapter.
+
+    Returns
+    -------
+    Modality
+        A registered one, or one that was made of those of several parts.
+    """
+    if not isinstance(adapter, PartsAdapter):
+        return get_modality(adapter.modality)
+    kinds = {name: modality_of(part) for name, part in adapter.parts.items()}
+    return parts_modality(kinds, {name: part.shape for name, part in adapter.parts.items()})
 
 
 for _modality in (TABLE, SERIES, IMAGE, TEXT):

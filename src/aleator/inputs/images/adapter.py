@@ -91,17 +91,7 @@ class ImageAdapter(Adapter):
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
         """Learn the size, the channels and the scale of the training data.
 
-        Parameters
-        ----------
-        data : RawData
-            Training data.
-        preprocessing : {"auto", None}, default="auto"
-            "auto" standardizes every channel; None leaves values as they are, those of files and
-            integers in [0, 1].
-
-        Returns
-        -------
-        ImageAdapter
+        Without preprocessing, values of files and integers are in [0, 1].
         """
         check_preprocessing(preprocessing)
         index = evenly_spaced(len(data.source), _MOST_IMAGES)
@@ -120,31 +110,11 @@ class ImageAdapter(Adapter):
         return self
 
     def adapt(self, data: RawData) -> AdaptedTable:
-        """Return a source of converted images; nothing is read yet.
-
-        Parameters
-        ----------
-        data : RawData
-            Images.
-
-        Returns
-        -------
-        AdaptedTable
-        """
+        """Return a source of converted images; nothing is read yet."""
         return AdaptedTable(data, self)
 
     def read(self, X: Any) -> AdaptedTable:
-        """Read new images and return a source of converted ones.
-
-        Parameters
-        ----------
-        X : folder, list of paths, PIL images, arrays or tensors, or an array of images
-            Images of any size.
-
-        Returns
-        -------
-        AdaptedTable
-        """
+        """Read new images and return a source of converted ones."""
         X = open_source(X)
         source = as_images(X, asked=True)
         if source is None:

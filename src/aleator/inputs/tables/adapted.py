@@ -7,10 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from aleator.inputs.adapter_base import AdapterSource
+from aleator.inputs.adapter_base import ConvertedSource
 from aleator.inputs.pieces import BUFFER_SIZE
 from aleator.inputs.reading import RawData
-from aleator.inputs.sources import Schema, Source
 
 # Rows that are converted at once: each column of them is handled as a whole, in double precision.
 ROWS_AT_ONCE = 1 << 13
@@ -27,7 +26,7 @@ class Converter(Protocol):
         """Convert rows; `place` is how messages name one."""
 
 
-class AdaptedTable(AdapterSource):
+class AdaptedTable(ConvertedSource):
     """Rows of a table, converted when they are read.
 
     To convert text takes longer than to train on it, so that `as_array`, which training calls,
@@ -42,20 +41,9 @@ class AdaptedTable(AdapterSource):
     """
 
     def __init__(self, data: RawData, adapter: Converter) -> None:
-        self._data = data
+        super().__init__(data, adapter.shape)
         self._adapter = adapter
         self._kept: np.ndarray | None = None
-        self.feature_names = data.feature_names
-        self.schema = Schema(adapter.shape, np.dtype(np.float32))
-        self.in_memory = data.source.in_memory
-
-    @property
-    def raw(self) -> Source:
-        """The rows as they were given."""
-        return self._data.source
-
-    def __len__(self) -> int:
-        return len(self._data.source)
 
     def gather(self, index: np.ndarray) -> np.ndarray:
         """Return the converted rows at `index`, in that order."""
@@ -106,15 +94,6 @@ class AdaptedTable(AdapterSource):
     def can_be_shared(self) -> bool:
         """Whether the rows are in memory, and not many when they are converted."""
         return self.in_memory and 4 * len(self) * self.schema.size <= BUFFER_SIZE
-
-    def materialize(self) -> np.ndarray:
-        """Return all converted rows as one array."""
-        whole = np.empty((len(self), *self.schema.shape), np.float32)
-        start = 0
-        for chunk in self.chunks():
-            whole[start : start + len(chunk)] = chunk
-            start += len(chunk)
-        return whole
 
     def _place(self, row: int) -> str:
         return self._data.source.describe_row(row)

@@ -57,15 +57,6 @@ class AdaptedTableFiles(PiecewiseSource, AdapterSource):
         exact = AdaptedTableFiles(self._files, self._adapter, np.float64)
         return exact.chunks(ROWS_AT_ONCE)
 
-    def materialize(self) -> np.ndarray:
-        """Return all converted rows as one array."""
-        whole = np.empty((len(self), *self.schema.shape), self.schema.dtype)
-        start = 0
-        for chunk in self.chunks():
-            whole[start : start + len(chunk)] = chunk
-            start += len(chunk)
-        return whole
-
     @property
     def can_be_shared(self) -> bool:
         """Whether there is an array of all rows: never."""

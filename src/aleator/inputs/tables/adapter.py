@@ -91,19 +91,7 @@ class TableAdapter(Adapter):
         return format_columns(self.columns_)
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
-        """Learn what becomes of every column.
-
-        Parameters
-        ----------
-        data : RawData
-            Training data.
-        preprocessing : {"auto", None}, default="auto"
-            "auto" standardizes every feature; None leaves them as they are.
-
-        Returns
-        -------
-        TableAdapter
-        """
+        """Learn what becomes of every column."""
         check_preprocessing(preprocessing)
         self._named = data.feature_names is not None
         index = evenly_spaced(len(data.source), _MOST_ROWS)
@@ -124,33 +112,13 @@ class TableAdapter(Adapter):
         return self
 
     def adapt(self, data: RawData) -> AdaptedTable | AdaptedTableFiles:
-        """Return a source of converted rows; nothing is converted yet.
-
-        Parameters
-        ----------
-        data : RawData
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        AdaptedTable or AdaptedTableFiles
-        """
+        """Return a source of converted rows; nothing is converted yet."""
         if isinstance(data.source, TableFiles):
             return AdaptedTableFiles(data.source, self)
         return AdaptedTable(data, self)
 
     def read(self, X: Any) -> AdaptedTable | AdaptedTableFiles:
-        """Read new data and return a source of converted rows.
-
-        Parameters
-        ----------
-        X : data frame, array-like, path or Source
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        AdaptedTable or AdaptedTableFiles
-        """
+        """Read new data and return a source of converted rows."""
         names = [column.name for column in self.columns]
         X = open_source(X, names if self._named else None)
         if not is_frame(X):

@@ -93,6 +93,11 @@ class TextAdapter(Adapter):
         """Texts have no columns."""
         return []
 
+    @property
+    def array_modality(self) -> str:
+        """Converted texts are a table."""
+        return "table"
+
     def facts(self) -> dict[str, str]:
         """Lengths of the training texts, and how many are missing."""
         found = {"features": repr(self).removeprefix("texts: ")}
@@ -107,17 +112,7 @@ class TextAdapter(Adapter):
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
         """Learn the weights of n-grams and the scales of features.
 
-        Parameters
-        ----------
-        data : RawData
-            Training data.
-        preprocessing : {"auto", None}, default="auto"
-            "auto" scales n-grams, by one number, and standardizes every count of bytes; None leaves
-            features as they are.
-
-        Returns
-        -------
-        TextAdapter
+        With "auto", n-grams are divided by one number, and counts of bytes are standardized.
         """
         check_preprocessing(preprocessing)
         texts = self._sample(data)
@@ -136,34 +131,14 @@ class TextAdapter(Adapter):
         return self
 
     def adapt(self, data: RawData) -> AdaptedTable | AdaptedTableFiles:
-        """Return a source of converted texts; nothing is converted yet.
-
-        Parameters
-        ----------
-        data : RawData
-            Texts.
-
-        Returns
-        -------
-        AdaptedTable or AdaptedTableFiles
-        """
+        """Return a source of converted texts; nothing is converted yet."""
         _check_form(data)
         if isinstance(data.source, TableFiles):
             return AdaptedTableFiles(data.source, self)
         return AdaptedTable(data, self)
 
     def read(self, X: Any) -> AdaptedTable | AdaptedTableFiles:
-        """Read new texts and return a source of converted ones.
-
-        Parameters
-        ----------
-        X : list of str, array or column of text, data frame of one column, path or Source
-            Texts.
-
-        Returns
-        -------
-        AdaptedTable or AdaptedTableFiles
-        """
+        """Read new texts and return a source of converted ones."""
         X = open_source(X)
         if isinstance(X, (TextSource, TableFiles, TableSource)):
             return self.adapt(RawData(X))

@@ -1,0 +1,1 @@
+"""Several kinds of data at once: a dict of parts, of which a row has one sample each."""
