@@ -27,6 +27,18 @@ _FEWEST_SAMPLES, _MOST_SAMPLES = 512, 4096
 _ROWS_PER_PIECE = 256
 
 
+def sample_size(n_samples: int, n_values: int) -> int:
+    """Return from how many samples, of so many values each, projectors are drawn.
+
+    Examples
+    --------
+    >>> sample_size(60_000, 784), sample_size(100, 784)
+    (4096, 100)
+    """
+    most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _SAMPLE_VALUES // n_values))
+    return min(n_samples, most)
+
+
 @dataclass(frozen=True)
 class Seeds:
     """Independent seeds, so that changing one part of a run leaves the others' draws alone."""
@@ -97,8 +109,7 @@ class FitContext:
 
     @cached_property
     def _sample(self) -> Tensor:
-        most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _SAMPLE_VALUES // self.source.schema.size))
-        count = min(len(self.source), most)
+        count = sample_size(len(self.source), self.source.schema.size)
         # A stream of its own, so that drawing a sample changes no other draw.
         drawn = np.random.default_rng([self.seeds.projectors, 1])
         rows = np.sort(drawn.choice(len(self.source), count, replace=False))

@@ -75,15 +75,18 @@ class InputAdapter(Adapter):
         return [ColumnRecord(name, "number", treatment, 1) for name in names]
 
     def facts(self) -> dict[str, str]:
-        """Return what was assumed about the axes of images."""
+        """Return the lengths of series, or what was assumed about the axes of images."""
+        if self.layout.axes == ("channels", "time"):
+            channels, steps = self.shape
+            of = f" of {channels} channels" if channels > 1 else ""
+            return {"lengths": f"all {steps} time steps{of}"}
         if not self.layout.finds_channels:
             return {}
         if self.lacks_channels:
             return {"axes": "height and width; images are gray"}
         names = ["height", "width", "channels"] if self.channels_last else list(self.layout.axes)
-        return {
-            "axes": f"{names[0]}, {names[1]} and {names[2]}; images have {self.shape[0]} channels"
-        }
+        channels = f"{self.shape[0]} channel{'s' if self.shape[0] > 1 else ''}"
+        return {"axes": f"{names[0]}, {names[1]} and {names[2]}; images have {channels}"}
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
         """Learn the shape and the scale of the training data, and check their values."""

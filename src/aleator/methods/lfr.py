@@ -51,7 +51,7 @@ from aleator.validation import (
 # The defaults of projectors that are drawn from the data, and of encoders that begin with random
 # features. The training is `_EPOCHS` passes over the data, but at most `_MOST_STEPS` steps; more
 # passes over a small set only fit it better.
-_TARGET_DIM = 256
+TARGET_DIM = 256
 _LEARNING_RATE = 1e-3
 _EPOCHS, _MOST_STEPS = 20, 500
 
@@ -281,7 +281,7 @@ class LFR(TrainedLearner):
         with seeded(context.seeds.encoder):
             encoder = self._networks["encoder"].build(self, context.network_context({}))
         embedding_dim = checked_output_width(encoder, shape, "encoder")
-        target_dim = self.target_dim or (_TARGET_DIM if drawn_from_data else embedding_dim)
+        target_dim = self.target_dim or (TARGET_DIM if drawn_from_data else embedding_dim)
         selection = select_projectors(self, self._projectors_spec, context, counts, target_dim)
         target_dim = checked_output_width(selection.projectors[0], shape, "projector")
         attributes = {

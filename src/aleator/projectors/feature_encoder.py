@@ -60,9 +60,10 @@ def feature_encoder(
     >>> encoder(sample).shape
     torch.Size([50, 8])
     """
-    if sample is not None and len(sample) < _SMALL_SET:
-        n_features = min(n_features, _FEATURES_OF_SMALL_SETS)
-        default_dim = min(default_dim, _DIM_OF_SMALL_SETS)
+    if sample is not None:
+        default_dim = default_width(len(sample), default_dim)
+        if len(sample) < _SMALL_SET:
+            n_features = min(n_features, _FEATURES_OF_SMALL_SETS)
     width = default_dim if embedding_dim is None else embedding_dim
     trunk = FeatureTrunk(max(width, default_dim), width)
     bank = FeatureBank(draw_families(families, input_shape, n_features, sample))
@@ -70,6 +71,28 @@ def feature_encoder(
     if sample is not None:
         encoder.draw_linear(few_of(sample))
     return encoder
+
+
+def default_width(n_sampled: int, usual: int) -> int:
+    """Return the width of an embedding if none is asked for.
+
+    Parameters
+    ----------
+    n_sampled : int
+        Number of samples from which features are drawn.
+    usual : int
+        Width for sets that are not small.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> default_width(4096, 1024), default_width(100, 1024)
+    (1024, 512)
+    """
+    return min(usual, _DIM_OF_SMALL_SETS) if n_sampled < _SMALL_SET else usual
 
 
 class FeatureEncoder(FrozenFront):

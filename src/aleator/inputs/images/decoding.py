@@ -28,7 +28,7 @@ def import_pillow() -> Any:
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
-        raise ImportError("image files need Pillow: pip install 'aleator[images]'") from error
+        raise ImportError("image files need Pillow: pip install 'aleator[image]'") from error
     return Image, ImageOps
 
 

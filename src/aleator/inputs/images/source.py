@@ -116,7 +116,7 @@ def open_images(images: Any) -> Images:
     Parameters
     ----------
     images : str, path-like, or list of paths, PIL images, arrays or tensors
-        The folder, or the images. Files need ``pip install 'aleator[images]'``.
+        The folder, or the images. Files need ``pip install 'aleator[image]'``.
 
     Returns
     -------
