@@ -196,6 +196,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         device = resolve_device(self.device) if processes.device is None else processes.device
         name = type(self).__name__
         X = open_source(X)
+        if isinstance(X, Mapping):  # before parts are read, for which `modality` may be wrong
+            self._check_layout(ArrayLayout.of_parts({}))
         data = read(X, min_samples=2, estimator_name=name, modality=self.modality)
         # Column names of mixed types are refused now; the names are stored after training.
         validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
@@ -400,9 +402,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         supported = self._supported_modalities
         if supported is not None and layout.name not in supported:
             names = " and ".join(get_modality(name).layout.plural for name in supported)
+            shape = "" if layout.given_as == "parts" else f" of shape {layout}"
             raise ValueError(
-                f"{type(self).__name__} works on {names}, but X is {layout.plural} of shape "
-                f"{layout}"
+                f"{type(self).__name__} works on {names}, but X is {layout.plural}{shape}"
             )
 
     def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:

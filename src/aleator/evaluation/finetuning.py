@@ -16,6 +16,8 @@ from aleator.evaluation.metrics import classification_metrics
 from aleator.evaluation.probes import linear_classifier
 from aleator.evaluation.probing import check_labels
 from aleator.evaluation.results import Evaluation
+from aleator.inputs import SomeRows, Source
+from aleator.inputs.pieces import BUFFER_SIZE
 from aleator.methods import Supervised
 
 
@@ -86,7 +88,7 @@ def fine_tune(
     if not 0 < label_fraction <= 1:
         raise ValueError(f"label_fraction must be above 0 and at most 1, got {label_fraction!r}")
     start = perf_counter()
-    train, test = model.adapter_.transform(X_train), model.adapter_.transform(X_test)
+    train, test = _converted(model, X_train), _converted(model, X_test)
     train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
     check_labels("y_train", train_labels, len(train))
     check_labels("y_test", test_labels, len(test))
@@ -106,7 +108,7 @@ def fine_tune(
             preprocessing=None,  # the data have been scaled as for the model
             random_state=seed,
             **{"progress": False, "device": model.device, **training},
-        ).fit(train[subset], train_labels[subset], **saved_in(seed))
+        ).fit(_take(train, subset), train_labels[subset], **saved_in(seed))
         probabilities = tuned.predict_proba(test)
         metrics_per_seed.append(classification_metrics(test_labels, probabilities, tuned.classes_))
     suffix = "" if label_fraction == 1 else f" on {100 * label_fraction:g} % of the labels"
@@ -194,6 +196,17 @@ def transfer(
         perf_counter() - start,
         tuple(choice for result in results for choice in result.chosen),
     )
+
+
+def _converted(model: Any, X: Any) -> np.ndarray | Source:
+    """Convert data as for the model; those that are read from files are converted when read."""
+    source = model.adapter_.read(X)
+    small = 4 * len(source) * source.schema.size <= BUFFER_SIZE
+    return source.materialize() if source.in_memory or small else source
+
+
+def _take(rows: np.ndarray | Source, index: np.ndarray) -> np.ndarray | Source:
+    return rows[index] if isinstance(rows, np.ndarray) else SomeRows(rows, index)
 
 
 def _stratified_subset(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:

@@ -325,7 +325,9 @@ def _embed(model: Any, X: Any) -> np.ndarray:
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, tensor, data frame, list, .npy file, data set or folder of images."""
+    """Rows of an array, tensor, data frame, list, .npy file, data set, folder or dict of them."""
+    if isinstance(X, Mapping):
+        return {name: _take(part, rows) for name, part in X.items()}
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if isinstance(X, torch.utils.data.Dataset):

@@ -15,9 +15,10 @@ from aleator.inputs.images.channels import ChannelsFirst
 from aleator.inputs.images.decoding import has_channels_last
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData, read_numbers
+from aleator.inputs.tables.printing import format_columns
 
 
-@dataclass
+@dataclass(repr=False)
 class InputAdapter(Adapter):
     """Converts data of one modality and shape to float32, standardized as the training data.
 
@@ -59,6 +60,13 @@ class InputAdapter(Adapter):
     lacks_channels: bool = False
     names: list[str] | None = None
     channels_last: bool = False
+
+    def __repr__(self) -> str:
+        if self.columns_:
+            return format_columns(self.columns_)
+        sizes = " × ".join(map(str, self.shape))
+        treatment = "standardized" if self.scale else "as they are"
+        return f"{self.layout.plural}: {sizes} values, {treatment}"
 
     @property
     def n_features(self) -> int:

@@ -257,6 +257,11 @@ def _call(
     sample: Sample | None = None,
     on_device: bool = False,
 ) -> nn.Module:
+    if isinstance(factory, type) and not _accepts(factory, len(arguments)):
+        raise ValueError(
+            f"the {role} is the class {factory.__name__}, which cannot be made from {_CALLED[role]}: "
+            f"pass a module, {factory.__name__}(…), or a factory"
+        )
     # Our own factories draw on the device of the training. One of the user may call NumPy.
     if "sample" in _parameters(factory):
         drawn_from = None if sample is None else sample(on_device=on_device)
@@ -268,6 +273,25 @@ def _call(
             f"the {role} factory must return a torch.nn.Module, got {type(module).__name__}"
         )
     return module.float()
+
+
+_CALLED = {
+    "encoder": "(input_shape, embedding_dim)",
+    "projector": "(input_shape, output_dim)",
+    "decoder": "(embedding_dim, output_shape)",
+    "predictor": "(input_dim, output_dim)",
+}
+
+
+def _accepts(factory: Factory, count: int) -> bool:
+    """Whether a factory can be called with so many arguments."""
+    try:
+        inspect.signature(factory).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # a builtin without a signature
+        return True
+    return True
 
 
 def _parameters(factory: Factory) -> Collection[str]:

@@ -76,8 +76,7 @@ class PartsAdapter(Adapter):
 
     def __repr__(self) -> str:
         return "\n".join(
-            f"{name!r}: {part.modality} of shape {part.shape}\n  {part!r}".replace("\n", "\n  ")
-            for name, part in self.parts.items()
+            f"part {name!r}\n{part!r}".replace("\n", "\n  ") for name, part in self.parts.items()
         )
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
