@@ -4,10 +4,10 @@
 
 Columns of categories and dates are one part, a table; the title of the position, with the division,
 is the other one, text. Of the rows, in an order drawn with seed 0, the first 1500 are the training
-part and the next 1500 the test part, so that a run takes minutes on a CPU. Every estimator is fitted
-with three seeds on the training part, without salaries: on the table, on the text, and on both.
-Then a ridge regression on what it returns, standardized, learns 10 % of the salaries, or all of
-them; its penalty is chosen by cross-validation within them. Printed and stored is R² on the test
+part and the next 1500 the test part, so that a run takes minutes on a CPU. Every estimator is
+fitted with three seeds on the training part, without salaries: on the table, on the text, and on
+both. Then a ridge regression on what it returns, standardized, learns 10 % of the salaries, or all
+of them; its penalty is chosen by cross-validation within them. Printed and stored is R² on the test
 part, in percent.
 """
 

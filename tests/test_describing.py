@@ -65,3 +65,49 @@ def test_errors_are_those_of_fit():
         aleator.describe(pd.DataFrame({"a": [1.0, np.inf], "b": ["x", "y"]}))
     with pytest.raises(ValueError, match="more than one column 'a'"):
         aleator.describe(pa.table([[1], [2]], names=["a", "a"]))
+
+
+def test_several_parts():
+    random = np.random.default_rng(0)
+    X = {
+        "people": pd.DataFrame({"age": [1.0, None, 3.0, 4.0], "city": list("abca")}),
+        "pulse": random.normal(size=(4, 2, 30)),
+    }
+    found = aleator.describe(X, device="cpu")
+    assert (found.modality, found.n_samples, found.input_shape) == ("parts", 4, (5 + 60,))
+    alone = {name: aleator.describe(part, device="cpu") for name, part in X.items()}
+    assert found.parts == alone
+    lines = repr(found).splitlines()
+    assert lines[0] == "parts: 4 samples of 'people' and 'pulse', which become 65 features"
+    assert "part 'people'" in lines
+    assert "  missing: 12.5 % of the values" in lines
+    assert "  lengths: all 30 time steps of 2 channels" in lines
+    assert any(line.startswith("  city") for line in lines)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 9)])
+def test_the_plan_is_that_of_lfr(shape):
+    X = np.random.default_rng(0).normal(size=(40, *shape)).astype(np.float32)
+    planned = aleator.describe(X, device="cpu").plan
+    model = aleator.LFR(epochs=1, random_state=0, device="cpu", progress=False).fit(X)
+    assert planned.placements == model.plan_.placements
+    assert (planned.batch_size, planned.device) == (model.plan_.batch_size, "cpu")
+
+
+@pytest.mark.parametrize("n", [2047, 2048])
+def test_the_plan_knows_how_wide_features_are(n):
+    X = np.random.default_rng(0).normal(size=(n, 3)).astype(np.float32)
+    planned = {place.name: place.bytes for place in aleator.describe(X).plan.placements}
+    model = aleator.RandomEncoder(encoder="random-features", random_state=0).fit(X)
+    assert planned["features"] == 4 * n * model.embedding_dim_
+
+
+def test_columns_without_names_that_are_alike_have_one_line():
+    values = np.random.default_rng(0).normal(size=(9, 12))
+    lines = repr(aleator.describe(values, device="cpu")).splitlines()
+    assert lines[-1].split() == ["0", "to", "11", "number", "12", "standardized"]
+    values[2, 4] = np.nan
+    lines = repr(aleator.describe(values, device="cpu")).splitlines()
+    assert [line.split()[:3] for line in lines[-3:]] == [
+        ["0", "to", "3"], ["4", "number", "11.1"], ["5", "to", "11"],
+    ]  # fmt: skip

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
+DOCUMENTS = ["images", "large-data", "several-parts", "tables", "text", "your-own"]
 
 
-@pytest.mark.parametrize("name", ["large-data", "tables", "text", "images", "several-parts", "your-own"])
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

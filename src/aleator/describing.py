@@ -77,14 +77,19 @@ class Description:
     parts: dict[str, Description] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        lines = self._seen()[: 1 if self.parts else None] + self._places() + self._columns()
+        lines = self.seen()[: 1 if self.parts else None] + self._places() + self.column_lines()
         for name, part in self.parts.items():
             lines += ["", f"part {name!r}"]
-            lines += [f"  {line}".rstrip() for line in part._seen() + part._columns()]
+            lines += [f"  {line}".rstrip() for line in part.seen() + part.column_lines()]
         return "\n".join(lines)
 
-    def _seen(self) -> list[str]:
-        """Return what the data are."""
+    def seen(self) -> list[str]:
+        """Return what the data are, as lines.
+
+        Returns
+        -------
+        list of str
+        """
         given, made = (" × ".join(map(str, s)) for s in (self.given_shape, self.input_shape))
         line = f"{self.modality}: {self.n_samples} {'rows' if self.columns else 'samples'}"
         if self.parts:
@@ -113,9 +118,14 @@ class Description:
             lines.append(f"LFR() also has {'; '.join(derived)}")
         return lines
 
-    def _columns(self) -> list[str]:
-        """Return what becomes of columns."""
-        return ["", *format_columns(self.columns).splitlines()] if self.columns else []
+    def column_lines(self) -> list[str]:
+        """Return what becomes of columns, as lines.
+
+        Returns
+        -------
+        list of str
+        """
+        return ["", *formatcolumn_lines(self.columns).splitlines()] if self.columns else []
 
 
 def describe(

@@ -1,5 +1,7 @@
 """Several parts at once: what is a part, what becomes of it, and what goes wrong."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -21,7 +23,8 @@ from tests.small import ALL, SPECIAL, small
 def parts(n=40, seed=0):
     """A table with text and gaps, images, texts and series."""
     random = np.random.default_rng(seed)
-    table = pd.DataFrame({"age": random.normal(50, 9, n), "city": random.choice(["A", "B", "C"], n)})
+    cities = random.choice(["A", "B", "C"], n)
+    table = pd.DataFrame({"age": random.normal(50, 9, n), "city": cities})
     table.loc[3, "age"] = np.nan
     return {
         "people": table,
@@ -111,13 +114,15 @@ def test_new_data_have_the_same_parts():
         model.transform(without)
     with pytest.raises(ValueError, match="X has the part 'more', which RandomFeatures was not"):
         model.transform({**X, "more": X["note"]})
-    with pytest.raises(ValueError, match="expecting a dict with the parts 'people', .* is ndarray"):
+    with pytest.raises(
+        ValueError, match=r"expecting a dict with the parts 'people', .* is ndarray"
+    ):
         model.transform(X["photo"])
     with pytest.raises(ValueError, match="same number of rows, but 'people' has 8, 'photo' has 3"):
         model.transform({**X, "photo": X["photo"][:3]})
-    with pytest.raises(ValueError, match="part 'pulse': X has 9 time steps, but .* expecting 16"):
+    with pytest.raises(ValueError, match=r"part 'pulse': X has 9 time steps, but .* expecting 16"):
         model.transform({**X, "pulse": X["pulse"][:, :, :9]})
-    with pytest.raises(ValueError, match="part 'people': .*'city'"):
+    with pytest.raises(ValueError, match=r"part 'people': .*'city'"):
         model.transform({**X, "people": X["people"][["age"]]})
     alone = RandomFeatures(n_features=8, random_state=0).fit(X["pulse"])
     with pytest.raises(ValueError, match="X is a dict of several parts, but RandomFeatures is"):
@@ -138,7 +143,8 @@ def test_a_part_whose_samples_change_their_shape_is_refused():
 
 
 def test_modalities_of_parts_can_be_named():
-    X = {"note": pd.DataFrame({"text": ["a b", "c d", "e f"]}), "pulse": np.random.rand(3, 30)}
+    pulse = np.random.default_rng(0).normal(size=(3, 30))
+    X = {"note": pd.DataFrame({"text": ["a b", "c d", "e f"]}), "pulse": pulse}
     kinds = {"note": "text", "pulse": "series"}
     model = RandomFeatures(n_features=8, modality=kinds, random_state=0).fit(X)
     assert {name: part.modality for name, part in model.adapter_.parts.items()} == kinds
@@ -182,7 +188,8 @@ def test_files_are_read_when_they_are_needed(tmp_path):
     own = source.part(np.array([1, 4]))
     chosen = [*range(starts[1], starts[2]), *range(starts[4], starts[5])]
     np.testing.assert_array_equal(own.materialize(), whole[chosen])
-    np.testing.assert_array_equal(own.in_order(np.array([1])).gather(np.array([1])), whole[chosen[1:2]])
+    second = np.array([1])
+    np.testing.assert_array_equal(own.in_order(second).gather(second), whole[chosen][second])
     with pytest.raises(TypeError, match="not read in pieces"):
         model.adapter_.read(in_memory).part(np.array([0]))
 
@@ -221,12 +228,14 @@ def test_every_estimator_takes_parts_or_says_why_not(name):
 
 
 def test_checkpoints_and_fine_tuning(tmp_path):
-    X = parts()
+    X = {name: part for name, part in parts().items() if name != "photo"}
     y = np.arange(40) % 2
     whole = small("LFR").fit(X)
     folder = tmp_path / "run"
-    half = small("LFR", n_projectors=2).fit(X, checkpoint=folder, checkpoint_every=1)
-    np.testing.assert_array_equal(half.transform(X), whole.transform(X))
+    saved = small("LFR").fit(X, checkpoint=folder, checkpoint_every=1)
+    np.testing.assert_array_equal(saved.transform(X), whole.transform(X))
+    # Continue from the last checkpoint but one, as if the process had been killed.
+    shutil.rmtree(max(folder.glob("checkpoint-*")))
     again = small("LFR").fit(X, checkpoint=folder)
     np.testing.assert_array_equal(again.transform(X), whole.transform(X))
     changed = {**X, "note": [*X["note"][:-1], "another one"]}

@@ -17,6 +17,7 @@ def several(draw):
     """A table of any columns, beside one to three other parts, with as many rows."""
     columns = draw(tables())
     n = len(next(iter(columns.values()))[1])
+    columns["row"] = "number", [float(row) for row in range(n)]  # rows must not all be equal
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     others = {
         "note": [f"{random.integers(99)} words" for _ in range(n)],
@@ -37,11 +38,7 @@ def taken(columns, others, rows):
 def test_permuted_rows_permute_and_chunks_are_the_whole(data, seed, rows):
     columns, others = data
     X = {"table": LIBRARIES["pandas"](columns), **others}
-    try:
-        adapter = adapter_of(X)
-    except ValueError as error:
-        assert "all rows of X are equal" in str(error)
-        return
+    adapter = adapter_of(X)
     whole = adapter.transform(X)
     n = len(whole)
     order = np.random.default_rng(seed).permutation(n)
@@ -54,17 +51,12 @@ def test_permuted_rows_permute_and_chunks_are_the_whole(data, seed, rows):
     np.testing.assert_array_equal(source.gather(order[:rows]), whole[order[:rows]])
 
 
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 @given(several(), st.integers(0, 2**32))
 def test_a_saved_model_gives_the_same_embedding_and_libraries_agree(data, seed):
     columns, others = data
     X = {"table": LIBRARIES["pandas"](columns), **others}
-    model = RandomFeatures(n_features=24, random_state=0)
-    try:
-        model.fit(X)
-    except ValueError as error:
-        assert "all rows of X are equal" in str(error)
-        return
+    model = RandomFeatures(n_features=24, random_state=0).fit(X)
     expected = model.transform(X)
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)

@@ -93,8 +93,8 @@ class InputAdapter(Adapter):
         if self.lacks_channels:
             return {"axes": "height and width; images are gray"}
         names = ["height", "width", "channels"] if self.channels_last else list(self.layout.axes)
-        channels = f"{self.shape[0]} channel{'s' if self.shape[0] > 1 else ''}"
-        return {"axes": f"{names[0]}, {names[1]} and {names[2]}; images have {channels}"}
+        count = f"{self.shape[0]} channel{'s' if self.shape[0] > 1 else ''}"
+        return {"axes": f"{names[0]}, {names[1]} and {names[2]}; images have {count}"}
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
         """Learn the shape and the scale of the training data, and check their values."""

@@ -241,7 +241,8 @@ class SomeRows(Source):
 
     Examples
     --------
-    >>> SomeRows(ArraySource(np.arange(9)[:, None]), np.array([7, 2])).gather(np.array([1])).tolist()
+    >>> rows = SomeRows(ArraySource(np.arange(9)[:, None]), np.array([7, 2]))
+    >>> rows.gather(np.array([1])).tolist()
     [[2]]
     """
 

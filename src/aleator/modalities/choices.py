@@ -259,8 +259,8 @@ def _call(
 ) -> nn.Module:
     if isinstance(factory, type) and not _accepts(factory, len(arguments)):
         raise ValueError(
-            f"the {role} is the class {factory.__name__}, which cannot be made from {_CALLED[role]}: "
-            f"pass a module, {factory.__name__}(…), or a factory"
+            f"the {role} is the class {factory.__name__}, which cannot be called with "
+            f"{_CALLED[role]}: pass a module, {factory.__name__}(…), or a factory"
         )
     # Our own factories draw on the device of the training. One of the user may call NumPy.
     if "sample" in _parameters(factory):

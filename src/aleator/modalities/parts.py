@@ -26,9 +26,7 @@ _JOINT_DEFAULT = ("joint-trees",)
 _PART_WIDTH = 256
 
 
-def parts_modality(
-    parts: Mapping[str, Modality], shapes: Mapping[str, Sequence[int]]
-) -> Modality:
+def parts_modality(parts: Mapping[str, Modality], shapes: Mapping[str, Sequence[int]]) -> Modality:
     """Make the modality of rows that have several parts, one after another.
 
     Parameters

@@ -180,6 +180,14 @@ def modality_of(adapter: Adapter) -> Modality:
     -------
     Modality
         A registered one, or one that was made of those of several parts.
+
+    Examples
+    --------
+    >>> from aleator.inputs import fit_adapter, read
+    >>> data = read({"a": [[1.0], [2.0]], "b": [[[1.0]], [[2.0]]]})
+    >>> made = modality_of(fit_adapter(infer_layout("auto", data), data, "LFR", "auto"))
+    >>> made.name, "b/spectrum" in made.projectors
+    ('parts', True)
     """
     if not isinstance(adapter, PartsAdapter):
         return get_modality(adapter.modality)

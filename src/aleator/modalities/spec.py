@@ -37,6 +37,8 @@ class Modality:
     random_features : sequence of str, default=()
         Projectors behind the name "random-features", which are drawn from samples. If there are
         any, there is also an encoder of that name; else the name stands for "auto".
+    encoder_families : sequence of str, default=()
+        Projectors that this encoder begins with, if they are not all of `random_features`.
     encoder_features : int, default=4096
         Number of random features of that encoder.
     encoder_dim : int, default=512
@@ -76,6 +78,7 @@ class Modality:
     encoders: Mapping[str, Factory]
     projectors: Mapping[str, Factory]
     random_features: Sequence[str] = ()
+    encoder_families: Sequence[str] = ()
     encoder_features: int = 4096
     encoder_dim: int = 512
     decoders: Mapping[str, Factory] = field(default_factory=dict)
@@ -106,7 +109,8 @@ class Modality:
         """
         if not self.random_features:
             return self.encoders
-        families = [self.projectors[name] for name in self.random_features]
+        names = self.encoder_families or self.random_features
+        families = [self.projectors[name] for name in names]
         begins_with_features = partial(
             feature_encoder,
             families=families,

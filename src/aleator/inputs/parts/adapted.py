@@ -52,7 +52,7 @@ class AdaptedParts(AdapterSource):
 
     @property
     def in_pieces(self) -> Source:
-        """The largest part that is read in pieces, whose order training follows, if there is one."""
+        """The largest part that is read in pieces, which decide in which order training reads."""
         found = [
             source
             for part in self._parts.values()
