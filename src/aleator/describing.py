@@ -125,7 +125,7 @@ class Description:
         -------
         list of str
         """
-        return ["", *formatcolumn_lines(self.columns).splitlines()] if self.columns else []
+        return ["", *format_columns(self.columns).splitlines()] if self.columns else []
 
 
 def describe(
