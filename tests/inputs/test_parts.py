@@ -12,11 +12,12 @@ from PIL import Image
 from sklearn.base import clone
 
 import aleator
-from aleator import LFR, RandomFeatures, describe, load
+from aleator import LFR, RandomEncoder, RandomFeatures, describe, load
 from aleator.evaluation import fine_tune, label_curve, logistic_regression
 from aleator.inputs import fit_adapter, read
 from aleator.inputs.parts import adapted
 from aleator.modalities import infer_layout
+from aleator.projectors.joint import JointFeatures
 from tests.small import ALL, SPECIAL, small
 
 
@@ -277,6 +278,41 @@ def test_probes_and_label_curves_take_parts():
         train, y[:40], test, y[40:], models={"features": model}, n_labels=[10, "all"], draws=1
     )
     assert "features" in repr(curve)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomFeatures(n_features=512, random_state=0),
+        RandomEncoder(random_state=0),
+        RandomEncoder(encoder="random-features", random_state=0),
+    ],
+)
+def test_a_narrow_table_has_as_much_say_as_wide_images(model):
+    random = np.random.default_rng(0)
+    X = {"table": random.normal(size=(60, 3)), "photo": random.random((60, 3, 20, 20))}
+    Z = model.fit_transform(X)
+    changes = {}
+    for name, part in X.items():  # rows get the part of another row
+        changes[name] = np.square(model.transform({**X, name: part[::-1]}) - Z).mean()
+    # To random networks, all images of noise look rather alike.
+    assert 0.2 < changes["table"] / changes["photo"] < 5
+
+
+def test_parts_take_turns_as_projectors():
+    X = {name: part for name, part in parts(30).items() if name in ("people", "photo")}
+    model = LFR(epochs=0, n_projectors=8, embedding_dim=4, random_state=0, progress=False).fit(X)
+    of_all = [k for k, p in enumerate(model.projectors_) if isinstance(p, JointFeatures)]
+    assert 0 < len(of_all) <= 3
+    starts = [p.section.start for p in model.projectors_ if not isinstance(p, JointFeatures)]
+    assert abs(starts.count(0) - starts.count(5)) <= 1
+    # A projector of all parts depends on each of them.
+    joint = model.projectors_[of_all[0]]
+    rows = torch.from_numpy(model.adapter_.transform(X))
+    for start, stop in ((0, 5), (5, rows.shape[1])):
+        changed = rows.clone()
+        changed[:, start:stop] = changed[:, start:stop].flip(0)
+        assert not torch.allclose(joint(changed), joint(rows))
 
 
 def test_both_parts_tell_more_than_either():

@@ -10,9 +10,10 @@ _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
     Width of the embedding. For "random-features", None is 512 for series and texts, 1024 for
-    tables and 2048 for images, but 512 for all if there are less than 2048 samples. For networks,
-    None is 256 for tables and texts, 2048 for images, the flattened width of the CNN for series
-    (at most 1024 for long series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
+    tables, 2048 for images and the largest of them for several parts, but 512 for all if there are
+    less than 2048 samples. For networks, None is 256 for tables, texts and several parts, 2048 for
+    images, the flattened width of the CNN for series (at most 1024 for long series, whose CNN is
+    pooled), 64 for a TCN and 128 for a transformer.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
@@ -22,10 +23,11 @@ encoder : str, torch.nn.Module or callable, default=?
     of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
     "tcn" and "transformer" (of patches of time steps); for images "resnet18".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image", "text"}, default=?
+modality : {"auto", "table", "series", "image", "text"} or dict of them, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
-    is text; a list or a folder of images is images.
+    is text; a list or a folder of images is images. If X is a dict of several parts, a dict names
+    the kinds of those parts that "auto" would not find.
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.

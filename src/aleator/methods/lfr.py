@@ -143,7 +143,8 @@ class LFR(TrainedLearner):
         Kind of the projectors; candidates are drawn from several kinds in turn. Drawn from the
         data: "convolutions", "hydra", "subsequences" and "spectrum" for series; "patches" and
         "deep-patches" for images; "trees", "fourier" and "landmarks" for tables; "documents" and
-        "vocabularies" for texts.
+        "vocabularies" for texts; for several parts those of every part, with its name in front,
+        such as "scan/patches", and "joint-fourier" and "joint-trees", of all parts.
         "random-features" stands for those of them that did best. Networks: "auto" (of the kind of
         the encoder), "mlp", "cnn" and so on; names for images are "cnn" and "cnn6". A module is
         copied, and its weights are drawn anew for every candidate. A factory is called with

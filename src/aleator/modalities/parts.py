@@ -21,8 +21,8 @@ from aleator.projectors.joint import JointFeatures
 from aleator.projectors.trees import RandomTrees
 
 # Families of all parts. Parts' own have the name of the part before theirs, "image/patches".
-_JOINT = {"joint-trees": RandomTrees.build, "joint-fourier": FourierFeatures.build}
-_JOINT_DEFAULT = ("joint-trees",)
+_JOINT = {"joint-fourier": FourierFeatures.build, "joint-trees": RandomTrees.build}
+_DEFAULT_JOINT = "joint-fourier"
 _PART_WIDTH = 256
 
 
@@ -46,8 +46,7 @@ def parts_modality(parts: Mapping[str, Modality], shapes: Mapping[str, Sequence[
     >>> kinds = {"age": get_modality("table"), "pulse": get_modality("series")}
     >>> made = parts_modality(kinds, {"age": (3,), "pulse": (1, 40)})
     >>> made.random_features  # parts take turns
-    ['age/trees', 'pulse/convolutions', 'joint-trees',
-     'age/trees', 'pulse/subsequences', 'joint-trees']
+    ['age/trees', 'pulse/convolutions', 'joint-fourier', 'age/trees', 'pulse/subsequences']
     """
     sections = sections_of(shapes)
     projectors: dict[str, Factory] = {"mlp": partial(mlp, layers=2)}
@@ -59,18 +58,21 @@ def parts_modality(parts: Mapping[str, Modality], shapes: Mapping[str, Sequence[
         }
         kinds = list(modality.random_features) or list(modality.projectors)[:1]
         groups.append([f"{name}/{kind}" for kind in kinds])
+    own = in_turn(groups)
+    drawn = own
     if len(parts) > 1:
         families = [[_drawn(projectors[kind]) for kind in group] for group in groups]
         projectors |= {
             kind: partial(JointFeatures.build_of, parts=families, family=family)
             for kind, family in _JOINT.items()
         }
-        groups.append(list(_JOINT_DEFAULT))
+        drawn = [*own[: len(parts)], _DEFAULT_JOINT, *own[len(parts) :]]
     return Modality(
         layout=ArrayLayout.of_parts({name: part.layout for name, part in parts.items()}),
         encoders={"joint": partial(joint_encoder, parts=parts, sections=sections)},
         projectors=projectors,
-        random_features=in_turn(groups),
+        random_features=drawn,
+        encoder_families=own,
         encoder_features=max(part.encoder_features for part in parts.values()),
         encoder_dim=max(part.encoder_dim for part in parts.values()),
         decoders={"joint": mlp_decoder},
