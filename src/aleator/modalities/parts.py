@@ -56,12 +56,15 @@ def parts_modality(parts: Mapping[str, Modality], shapes: Mapping[str, Sequence[
             f"{name}/{kind}": on_part(factory, sections[name])
             for kind, factory in modality.projectors.items()
         }
-        kinds = list(modality.random_features) or list(modality.projectors)[:1]
-        groups.append([f"{name}/{kind}" for kind in kinds])
+        names = [f"{name}/{kind}" for kind in modality.random_features]
+        if not names:  # random networks then take the place of features that are drawn
+            names = [f"{name}/{kind}" for kind in list(modality.projectors)[:1]]
+            projectors[names[0]] = _drawn(projectors[names[0]])
+        groups.append(names)
     own = in_turn(groups)
     drawn = own
     if len(parts) > 1:
-        families = [[_drawn(projectors[kind]) for kind in group] for group in groups]
+        families = [[projectors[kind] for kind in group] for group in groups]
         projectors |= {
             kind: partial(JointFeatures.build_of, parts=families, family=family)
             for kind, family in _JOINT.items()
@@ -176,11 +179,9 @@ def in_turn(groups: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _drawn(factory: Factory) -> Factory:
-    """Let a factory without a parameter `sample` take one."""
-    if "sample" in inspect.signature(factory).parameters:
-        return factory
+    """Give a factory a parameter `sample`, which it does not use."""
 
-    def build(input_shape: Sequence[int], output_dim: int, sample: Any) -> nn.Module:
+    def build(input_shape: Sequence[int], output_dim: int, sample: Any = None) -> nn.Module:
         return factory(input_shape, output_dim)
 
     return build
