@@ -62,6 +62,8 @@ class Description:
         lines = [f"{self.modality}: {self.n_samples} samples of {shapes[0]} values"]
         if self.columns:
             lines = [f"{self.modality}: {self.n_samples} rows of {shapes[0]} columns"]
+        elif not self.given_shape:
+            lines = [f"{self.modality}: {self.n_samples} samples"]
         if self.columns or shapes[0] != shapes[1]:
             lines[0] += f", which become {shapes[1]} features"
         if self.missing:
@@ -110,8 +112,8 @@ def describe(X: Any, *, modality: str = "auto", device: str = "auto") -> Descrip
     age     number  33.3 %          2  number; gaps have the median, and a feature of their own
     born    date                    0  left out, since it is constant
     """
-    data = read(X, min_samples=1)
-    found = infer_modality(modality, data.shape)
+    data = read(X, min_samples=1, modality=modality)
+    found = infer_modality(modality, data.shape, data.source.modality)
     adapter = fit_adapter(found.layout, data, "the estimator", "auto")
     source = adapter.adapt(data)
     columns = adapter.columns_

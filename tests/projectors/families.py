@@ -11,15 +11,18 @@ from aleator.projectors.patches import PatchFeatures
 from aleator.projectors.spectrum import SpectralBands
 from aleator.projectors.subsequences import RandomSubsequences
 from aleator.projectors.trees import RandomTrees
+from aleator.projectors.vocabularies import DocumentSimilarity, VocabularyCounts
 
 SERIES = [RandomConvolutions, CompetingConvolutions, RandomSubsequences, SpectralBands]
 IMAGES = [PatchFeatures, DeepPatchFeatures]
 TABLES = [RandomTrees, FourierFeatures, Landmarks]
-SHAPES = {"series": (3, 30), "image": (3, 13, 11), "table": (6,)}
+TEXTS = [DocumentSimilarity, VocabularyCounts]
+SHAPES = {"series": (3, 30), "image": (3, 13, 11), "table": (6,), "text": (20,)}
 FAMILIES = [
     *((family, "series") for family in SERIES),
     *((family, "image") for family in IMAGES),
     *((family, "table") for family in TABLES),
+    *((family, "text") for family in TEXTS),
 ]
 
 

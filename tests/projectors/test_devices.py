@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from aleator.projectors import trees
+from aleator.projectors import trees, vocabularies
 from aleator.projectors.drawn import DrawnModule
 from aleator.projectors.feature_encoder import FeatureTrunk
 from aleator.projectors.target_scaling import TargetScaling
@@ -29,7 +29,8 @@ class OneDevice(TorchDispatchMode):
 @pytest.mark.parametrize(("family", "modality"), FAMILIES)
 def test_a_family_is_drawn_on_the_device_of_the_sample(family, modality, monkeypatch):
     # Columns are drawn on the CPU, which needs the values.
-    monkeypatch.setattr(trees, "column_entropies", lambda sample: torch.ones(sample.shape[1]))
+    for module, name in ((trees, "column_entropies"), (vocabularies, "column_weights")):
+        monkeypatch.setattr(module, name, lambda sample: torch.ones(sample.shape[1]))
     sample = sample_of(modality).to("meta")
     with OneDevice():
         drawn = family.draw(sample, 33, generator())

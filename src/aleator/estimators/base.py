@@ -144,13 +144,13 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
-            Training data of shape (n, columns), (n, channels, time) or
-            (n, channels, height, width). Arrays are not copied, and memory-mapped arrays and
-            datasets are read batch by batch. A table may have text, categories, dates and missing
-            values; `aleator.describe` says what is made of them. A path or URL is that of a
-            Parquet, Arrow, CSV or .npy file, or of a folder of them, which may be larger than
-            memory: row groups are read in random order and mixed in a buffer. `aleator.open_table`
-            chooses columns.
+            Training data of shape (n, columns), (n, channels, time) or (n, channels, height,
+            width). Arrays are not copied, and memory-mapped arrays and datasets are read batch by
+            batch. A list, an array or a column of strings is texts. A table may have text,
+            categories, dates and missing values; `aleator.describe` says what is made of them. A
+            path or URL is that of a Parquet, Arrow, CSV or .npy file, or of a folder of them,
+            which may be larger than memory: row groups are read in random order and mixed in a
+            buffer. `aleator.open_table` chooses columns.
         y : array-like of shape (n,), default=None
             Labels. Only classifiers use them; they need labels of at least two classes.
         sample_order : array-like of shape (n_passes, length), default=None
@@ -194,10 +194,10 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         device = resolve_device(self.device) if processes.device is None else processes.device
         name = type(self).__name__
         X = open_source(X)
-        data = read(X, min_samples=2, estimator_name=name)
+        data = read(X, min_samples=2, estimator_name=name, modality=self.modality)
         # Column names of mixed types are refused now; the names are stored after training.
         validate_data(BaseEstimator(), X, skip_check_array=True, ensure_2d=False)
-        modality = infer_modality(self.modality, data.shape)
+        modality = infer_modality(self.modality, data.shape, data.source.modality)
         self._check_modality(modality)
         adapter = fit_adapter(modality.layout, data, name, self.preprocessing)
         orders = check_sample_order(sample_order, len(data.source))

@@ -9,10 +9,10 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. For "random-features", None is 512 for series, 1024 for tables and 2048
-    for images, but 512 for all if there are less than 2048 samples. For networks, None is 256 for
-    tables, 2048 for images, the flattened width of the CNN for series (at most 1024 for long
-    series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
+    Width of the embedding. For "random-features", None is 512 for series and texts, 1024 for
+    tables and 2048 for images, but 512 for all if there are less than 2048 samples. For networks,
+    None is 256 for tables and texts, 2048 for images, the flattened width of the CNN for series
+    (at most 1024 for long series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
@@ -22,9 +22,10 @@ encoder : str, torch.nn.Module or callable, default=?
     of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
     "tcn" and "transformer" (of patches of time steps); for images "resnet18".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image"}, default=?
+modality : {"auto", "table", "series", "image", "text"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
-    (n, channels, height, width). A data frame is a table.
+    (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
+    is text; a list or a folder of images is images.
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.
@@ -37,12 +38,12 @@ random_state : int, RandomState instance or None, default=?
     "{views}": """\
 views : "auto", callable or tuple of two callables, default=?
     "auto" is the weak and the strong view of TS-TCC for series; the row itself and its corruption
-    as in SCARF for tables; crop, flip, color jitter, grayscale and blur for images
+    as in SCARF for tables and texts; crop, flip, color jitter, grayscale and blur for images
     (``pip install 'aleator[image]'``). A function maps a batch to a changed batch.
 view_options : dict or None, default=?
     Options of the built-in views. Series: weak_scale, weak_mean, segments, strong_noise (see
-    TSTCC). Tables: corruption. Images: least_area, flip, jitter, jitter_share, gray_share,
-    blur_share, blur_kernel.""",
+    TSTCC). Tables and texts: corruption. Images: least_area, flip, jitter, jitter_share,
+    gray_share, blur_share, blur_kernel.""",
     "{single view}": """\
 views : "auto", "either", None or callable, default=?
     "auto" augments images as SimCLR does (``pip install 'aleator[image]'``) and leaves tables and
@@ -84,8 +85,8 @@ batch_size : int, default=?
 optimizer : {"adam", "adamw", "sgd"}, default=?
     The optimizer.
 learning_rate : float or None, default=?
-    None is 1e-3 for tables, and for LFR with the encoder "random-features"; 3e-4 for series and
-    images.
+    None is 1e-3 for tables and texts, and for LFR with the encoder "random-features"; 3e-4 for
+    series and images.
 betas : tuple of two floats, default=?
     Decay of the moments of Adam.
 momentum : float, default=?

@@ -20,6 +20,7 @@ from aleator.evaluation.metrics import classification_metrics
 from aleator.evaluation.probes import logistic_regression
 from aleator.evaluation.probing import check_labels
 from aleator.inputs import read, read_numbers
+from aleator.inputs.images.source import Images
 from aleator.validation import check_int
 
 # The default counts, as multiples of the number of classes.
@@ -324,12 +325,15 @@ def _embed(model: Any, X: Any) -> np.ndarray:
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, tensor, data frame, list, .npy file or data set."""
+    """Rows of an array, tensor, data frame, list, .npy file, data set or folder of images."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if isinstance(X, torch.utils.data.Dataset):
         return torch.utils.data.Subset(X, rows.tolist())
-    return read(X).source.gather(rows) if _needs_reading(X) else X[rows]
+    if not _needs_reading(X):
+        return X[rows]
+    source = read(X).source
+    return source[rows] if isinstance(source, Images) else source.gather(rows)
 
 
 def _seeded_clone(classifier: Any, seed: int) -> Any:

@@ -11,6 +11,8 @@ import numpy as np
 from aleator.exceptions import MissingValuesError
 from aleator.inputs.adapted import AdaptedSource
 from aleator.inputs.adapter_base import Adapter, ColumnRecord, check_preprocessing
+from aleator.inputs.images.channels import ChannelsFirst
+from aleator.inputs.images.decoding import has_channels_last
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData, read_numbers
 
@@ -37,6 +39,8 @@ class InputAdapter(Adapter):
         Whether the training data had no channel axis; set by `fit`.
     names : list of str or None, default=None
         Names of the columns of a table that has them; set by `fit`.
+    channels_last : bool, default=False
+        Whether the last axis of the training data was taken for channels; set by `fit`.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class InputAdapter(Adapter):
     scale: dict[str, np.ndarray] = field(default_factory=dict)
     lacks_channels: bool = False
     names: list[str] | None = None
+    channels_last: bool = False
 
     @property
     def n_features(self) -> int:
@@ -68,6 +73,17 @@ class InputAdapter(Adapter):
         names = self.names or [str(position) for position in range(self.shape[0])]
         treatment = "standardized" if self.scale else "as it is"
         return [ColumnRecord(name, "number", treatment, 1) for name in names]
+
+    def facts(self) -> dict[str, str]:
+        """Return what was assumed about the axes of images."""
+        if not self.layout.finds_channels:
+            return {}
+        if self.lacks_channels:
+            return {"axes": "height and width; images are gray"}
+        names = ["height", "width", "channels"] if self.channels_last else list(self.layout.axes)
+        return {
+            "axes": f"{names[0]}, {names[1]} and {names[2]}; images have {self.shape[0]} channels"
+        }
 
     def fit(self, data: RawData, preprocessing: str | None = "auto") -> Self:
         """Learn the shape and the scale of the training data, and check their values.
@@ -84,6 +100,8 @@ class InputAdapter(Adapter):
         InputAdapter
         """
         check_preprocessing(preprocessing)
+        given, data = data, self._with_channels_first(data)
+        self.channels_last = given is not data
         self.names = data.feature_names
         self.shape = self.layout.sample_shape(data.shape)
         self.lacks_channels = len(data.shape) < self.layout.rank
@@ -107,6 +125,7 @@ class InputAdapter(Adapter):
         -------
         AdaptedSource
         """
+        data = self._with_channels_first(data)
         shape = self.layout.sample_shape(data.shape)
         for axis, size, expected in zip(self.layout.axes, shape, self.shape, strict=True):
             if size != expected:
@@ -194,6 +213,13 @@ class InputAdapter(Adapter):
                     f"X contains a value in {place} that is too large for float32: rescale it"
                 )
         return problem
+
+    def _with_channels_first(self, data: RawData) -> RawData:
+        """Move the channels of images to where networks expect them, when they are read."""
+        shape = data.shape[1:]
+        if not self.layout.finds_channels or len(shape) != 3 or not has_channels_last(shape):
+            return data
+        return RawData(ChannelsFirst(data.source), data.feature_names)
 
     def _scan(self, data: RawData, *, standardize: bool) -> None:
         """One pass over the training data: values are checked, and their scale is computed."""

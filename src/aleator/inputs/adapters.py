@@ -10,15 +10,19 @@ import numpy as np
 from aleator.exceptions import MissingValuesError
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter
+from aleator.inputs.images.adapter import ImageAdapter
+from aleator.inputs.images.source import Images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.reading import RawData
 from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
 from aleator.inputs.tables import TableAdapter
+from aleator.inputs.texts.adapter import TextAdapter
+from aleator.inputs.texts.source import TextSource
 
 # Under the names that saved models have. Those of older versions have none, and are of arrays.
 ADAPTERS: dict[str, type[Adapter]] = {
-    adapter.form: adapter for adapter in (InputAdapter, TableAdapter)
+    adapter.form: adapter for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter)
 }
 
 
@@ -53,6 +57,19 @@ def fit_adapter(
     ['InputAdapter', 'TableAdapter']
     """
     source = data.source
+    if layout.given_as == TextAdapter.form:
+        return TextAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, Images):
+        if layout.name != Images.modality:
+            raise ValueError(
+                f"X is images, but the modality is {layout.name!r}: leave it at 'auto'"
+            )
+        return ImageAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, TextSource):
+        raise ValueError(
+            f"could not convert string to float: X is text, but data of modality {layout.name!r} "
+            "must be numbers; leave modality at 'auto', or set it to 'text'"
+        )
     if isinstance(source, TableSource) or (
         isinstance(source, TableFiles) and not source.holds_only_numbers
     ):

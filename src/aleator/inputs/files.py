@@ -116,6 +116,12 @@ def find_files(path: str | os.PathLike[str]) -> Files:
     return _files_of_folder(given, root, filesystem)
 
 
+def holds_tables(root: str) -> bool:
+    """Whether a folder on the disk has files that `find_files` would find."""
+    files = (str(path) for path in Path(root).rglob("*") if _format_of(str(path)) is not None)
+    return any(not is_hidden(file.removeprefix(root)) for file in files)
+
+
 def _open_filesystem(url: str) -> tuple[Any, str]:
     import fsspec  # torch depends on it
 
@@ -133,7 +139,7 @@ def _files_of_folder(given: str, root: str, filesystem: Any) -> Files:
         found = [str(file) for file in Path(root).rglob("*") if file.is_file()]
     else:
         found = list(filesystem.find(root))
-    visible = [file for file in found if not _is_hidden(file.removeprefix(root))]
+    visible = [file for file in found if not is_hidden(file.removeprefix(root))]
     kinds = {file: kind for file in visible if (kind := _format_of(file)) is not None}
     formats = sorted(set(kinds.values()))
     if len(formats) != 1:
@@ -143,7 +149,7 @@ def _files_of_folder(given: str, root: str, filesystem: Any) -> Files:
             else f"has no files that end in {_ENDINGS_IN_WORDS}"
         )
         raise ValueError(f"X is the folder {given!r}, but it {problem}")
-    return Files(tuple(sorted(kinds, key=_natural)), formats[0], filesystem, root)
+    return Files(tuple(sorted(kinds, key=natural_order)), formats[0], filesystem, root)
 
 
 def _format_of(path: str) -> str | None:
@@ -151,11 +157,12 @@ def _format_of(path: str) -> str | None:
     return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
 
 
-def _is_hidden(path: str) -> bool:
+def is_hidden(path: str) -> bool:
+    """Whether a part of a path begins with ``.`` or ``_``."""
     return any(part.startswith((".", "_")) for part in re.split(r"[/\\]", path) if part)
 
 
-def _natural(path: str) -> list[Any]:
+def natural_order(path: str) -> list[Any]:
     """Sort key: text and numbers in turn."""
     parts: Sequence[str] = re.split(r"(\d+)", path)
     return [int(part) if position % 2 else part for position, part in enumerate(parts)]

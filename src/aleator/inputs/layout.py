@@ -26,6 +26,12 @@ class ArrayLayout:
     mixed_columns : bool, default=False
         Whether a data frame may have columns of any kind, and gaps, from which features are made.
 
+    given_as : str, default="array"
+        Form in which the data are given, if it is not an array: the `form` of their adapter.
+
+    finds_channels : bool, default=False
+        Whether an array may have its channels as the last axis, where no other axis can be theirs.
+
     Examples
     --------
     >>> series = ArrayLayout("series", "series", ("channels", "time"), "channel")
@@ -40,6 +46,8 @@ class ArrayLayout:
     optional_channels: bool = False
     sizes: dict[str, str] = field(default_factory=dict)
     mixed_columns: bool = False
+    given_as: str = "array"
+    finds_channels: bool = False
 
     @property
     def rank(self) -> int:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.files import NPY, find_files, naming
+from aleator.inputs.files import NPY, find_files, holds_tables, naming
+from aleator.inputs.images.source import image_files, open_images
 from aleator.inputs.npy_files import NpyFilesSource, is_plain
 from aleator.inputs.pieces import BUFFER_SIZE
 from aleator.inputs.table_files import TableFiles, open_table
@@ -55,6 +56,9 @@ def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
 
 
 def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> Any:
+    root = os.fspath(path)
+    if "://" not in root and os.path.isdir(root) and image_files(root) and not holds_tables(root):
+        return open_images(root)
     files = find_files(path)
     if files.format != NPY:
         return open_table(path, columns=columns)

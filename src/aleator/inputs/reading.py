@@ -11,11 +11,13 @@ import torch
 from sklearn.utils import check_array
 
 from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
+from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
+from aleator.inputs.texts.source import TextSource, as_texts
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,13 @@ class RawData:
         return describe_non_finite(values, first_row, layout, names, describe_row)
 
 
-def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator") -> RawData:
+def read(
+    X: Any,
+    *,
+    min_samples: int = 1,
+    estimator_name: str = "the estimator",
+    modality: str = "auto",
+) -> RawData:
     """Read X as a source; arrays, tensors, memory maps and frames are not copied.
 
     A data frame whose columns are all numbers without gaps becomes an array; the source of any
@@ -65,6 +73,8 @@ def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator")
         Smallest number of samples that is accepted.
     estimator_name : str, default="the estimator"
         Name of the estimator for messages.
+    modality : str, default="auto"
+        Kind of data, if the user has named it.
 
     Returns
     -------
@@ -72,6 +82,14 @@ def read(X: Any, *, min_samples: int = 1, estimator_name: str = "the estimator")
     """
     X = open_source(X)
     if not is_frame(X):
+        images = as_images(X, asked=modality == Images.modality)
+        if images is not None:
+            _check_length(len(images), min_samples, estimator_name)
+            return RawData(images)
+        texts = as_texts(X, asked=modality == TextSource.modality)
+        if texts is not None:
+            _check_length(len(texts), min_samples, estimator_name)
+            return RawData(texts)
         return read_numbers(X, min_samples=min_samples, estimator_name=estimator_name)
     frame = as_frame(X)
     frame.check_names()

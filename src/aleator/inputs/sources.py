@@ -49,11 +49,14 @@ class Source(ABC):
         Whether all samples are held in memory already.
     feature_names : list of str or None
         Names of the columns of a table that has them.
+    modality : str or None
+        Kind of data, if the samples cannot be of another; else their shape tells.
     """
 
     schema: Schema
     in_memory: bool
     feature_names: list[str] | None = None
+    modality: str | None = None
 
     @abstractmethod
     def __len__(self) -> int:

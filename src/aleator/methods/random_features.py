@@ -16,7 +16,8 @@ class RandomFeatures(RepresentationLearner):
     """Random features drawn from the data, standardized; nothing is trained.
 
     The features are those that `LFR` predicts by default: convolutions and subsequences for series,
-    patches for images, trees for tables.
+    patches for images, trees for tables, similarity to documents and counts of vocabularies for
+    texts.
 
     Parameters
     ----------

@@ -38,6 +38,7 @@ IMAGE = Modality(
         ("channels", "height", "width"),
         unit="channel",
         optional_channels=True,
+        finds_channels=True,
         sizes={"height": "pixels in height", "width": "pixels in width"},
     ),
     encoders={

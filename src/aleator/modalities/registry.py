@@ -6,6 +6,7 @@ from aleator.modalities.image import IMAGE
 from aleator.modalities.series import SERIES
 from aleator.modalities.spec import Modality
 from aleator.modalities.table import TABLE
+from aleator.modalities.text import TEXT
 
 _REGISTRY: dict[str, Modality] = {}
 
@@ -72,7 +73,7 @@ def get_modality(name: str) -> Modality:
     return _REGISTRY[name]
 
 
-def infer_modality(choice: str, shape: tuple[int, ...]) -> Modality:
+def infer_modality(choice: str, shape: tuple[int, ...], kind: str | None = None) -> Modality:
     """Resolve the parameter `modality` for an array of samples.
 
     Parameters
@@ -81,6 +82,8 @@ def infer_modality(choice: str, shape: tuple[int, ...]) -> Modality:
         A name, or "auto" to infer the modality from the number of axes.
     shape : tuple of int
         Shape of the whole array.
+    kind : str, default=None
+        Modality of samples that cannot be anything else, such as texts.
 
     Returns
     -------
@@ -91,6 +94,8 @@ def infer_modality(choice: str, shape: tuple[int, ...]) -> Modality:
     >>> infer_modality("auto", (100, 3, 50)).name
     'series'
     """
+    if choice == "auto" and kind is not None:
+        choice = kind
     if choice != "auto":
         return get_modality(choice)
     candidates = [modality for modality in _REGISTRY.values() if modality.inferred]
@@ -101,5 +106,5 @@ def infer_modality(choice: str, shape: tuple[int, ...]) -> Modality:
     raise ValueError(f"the modality of data of shape {shape} cannot be inferred ({known})")
 
 
-for _modality in (TABLE, SERIES, IMAGE):
+for _modality in (TABLE, SERIES, IMAGE, TEXT):
     register_modality(_modality)

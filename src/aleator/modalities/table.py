@@ -37,8 +37,16 @@ def corruption_of(source: Source, share: float = 0.6) -> FeatureCorruption:
     return FeatureCorruption(torch.from_numpy(rows), share)
 
 
-def _make_views(source: Source, options: Mapping[str, Any]) -> ViewPair:
-    """Rows as they are, and corrupted as in SCARF."""
+def corrupted_views(source: Source, options: Mapping[str, Any]) -> ViewPair:
+    """Rows as they are, and corrupted as in SCARF.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aleator.inputs import ArraySource
+    >>> corrupted_views(ArraySource(np.zeros((4, 5), np.float32)), {})[1].count
+    3
+    """
     return nn.Identity(), corruption_of(source, options.get("corruption", 0.6))
 
 
@@ -64,7 +72,7 @@ TABLE = Modality(
     decoders={"mlp": mlp_decoder, "mlp-hidden": mlp_decoder},
     # Appendix C. The paper does not mention a normalization in the heads of tables.
     projection_head=HeadShape(layers=2, hidden=256, norm="none"),
-    make_views=_make_views,
+    make_views=corrupted_views,
     view_options=("corruption",),
     learning_rate=1e-3,
     predictor_epochs=1,

@@ -72,6 +72,12 @@ def _mixed_table() -> Any:
     return frame
 
 
+def _texts() -> list[str | None]:
+    return [
+        f"{'Call' if i % 3 else 'see you'} at {i * i} — später {chr(0x4E00 + i)}" for i in range(39)
+    ] + [None]
+
+
 def _make_models(folder: Path) -> None:
     series = np.random.default_rng(0).normal(size=(40, 2, 12)).astype(np.float32)
     labels = np.arange(40) % 2
@@ -84,6 +90,7 @@ def _make_models(folder: Path) -> None:
             series
         ),
         "mixed": aleator.RandomFeatures(n_features=8, random_state=0).fit(_mixed_table()),
+        "text": aleator.RandomFeatures(n_features=8, random_state=0).fit(_texts()),
     }
     for name, estimator in fitted.items():
         estimator.save(folder / name)
@@ -107,6 +114,10 @@ def _read_models(folder: Path, draw: random.Random) -> None:
             # A name of a column that was changed does not fit, but nothing else may happen.
             with contextlib.suppress(ValueError):
                 loaded.transform(_mixed_table())
+        if model.name == "text":
+            # Nor may a parameter that is checked in `transform`.
+            with contextlib.suppress(ValueError):
+                loaded.transform(_texts())
 
 
 def _fit_with_checkpoints(folder: Path) -> None:
@@ -183,6 +194,22 @@ def _read_npy(folder: Path, draw: random.Random) -> None:
         aleator.RandomEncoder(embedding_dim=4, random_state=0).fit(path)
 
 
+def _write_images(folder: Path) -> None:
+    from PIL import Image
+
+    Image.init()  # all readers, which Pillow imports when it sees a file that it does not know
+    pixels = np.random.default_rng(0).integers(0, 256, (8, 9, 12, 3), dtype=np.uint8)
+    for name, ending in (("cat", "png"), ("dog", "jpg"), ("owl", "gif"), ("fox", "tiff")):
+        (folder / name).mkdir()
+        for number in range(2):
+            image = Image.fromarray(pixels[number, : 9 - number])
+            image.save(folder / name / f"{number}.{ending}")
+
+
+def _read_images(folder: Path, draw: random.Random) -> None:
+    aleator.RandomEncoder(encoder="mlp", embedding_dim=4, random_state=0).fit(folder)
+
+
 LOADERS = {
     "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
     "checkpoint": Loader(
@@ -197,5 +224,6 @@ LOADERS = {
     ),
     "csv": Loader(_write_csv, _mutate_any, _read_table, [ValueError]),
     "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
+    "images": Loader(_write_images, _mutate_any, _read_images, [ValueError]),
     "npy": Loader(_make_npy, _mutate_any, _read_npy, [ValueError]),
 }

@@ -1,9 +1,9 @@
-"""Rows of a table that a `TableAdapter` converts whenever they are read."""
+"""Rows of a table that a `Converter` converts whenever they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,11 +12,19 @@ from aleator.inputs.pieces import BUFFER_SIZE
 from aleator.inputs.reading import RawData
 from aleator.inputs.sources import Schema, Source
 
-if TYPE_CHECKING:
-    from aleator.inputs.tables.adapter import TableAdapter
-
 # Rows that are converted at once: each column of them is handled as a whole, in double precision.
 ROWS_AT_ONCE = 1 << 13
+
+
+class Converter(Protocol):
+    """An adapter that converts rows as they were given, whatever they are."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a converted row."""
+
+    def convert(self, batch: Any, place: Callable[[int], str]) -> np.ndarray:
+        """Convert rows; `place` is how messages name one."""
 
 
 class AdaptedTable(AdapterSource):
@@ -29,11 +37,11 @@ class AdaptedTable(AdapterSource):
     ----------
     data : RawData
         The rows as they were given.
-    adapter : TableAdapter
+    adapter : Converter
         How to convert them.
     """
 
-    def __init__(self, data: RawData, adapter: TableAdapter) -> None:
+    def __init__(self, data: RawData, adapter: Converter) -> None:
         self._data = data
         self._adapter = adapter
         self._kept: np.ndarray | None = None
@@ -112,7 +120,7 @@ class AdaptedTable(AdapterSource):
         return self._data.source.describe_row(row)
 
 
-def converted(adapter: TableAdapter, batch: Any, place: Callable[[int], str]) -> np.ndarray:
+def converted(adapter: Converter, batch: Any, place: Callable[[int], str]) -> np.ndarray:
     """Convert rows to float32; a value that is too large for it is an error."""
     with np.errstate(over="ignore"):
         features = adapter.convert(batch, place).astype(np.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,7 @@ from aleator.inputs.adapter_base import AdapterSource
 from aleator.inputs.pieces import PiecewiseSource
 from aleator.inputs.sources import Schema, Source
 from aleator.inputs.table_files import TableFiles
-from aleator.inputs.tables.adapted import ROWS_AT_ONCE, converted
-
-if TYPE_CHECKING:
-    from aleator.inputs.tables.adapter import TableAdapter
+from aleator.inputs.tables.adapted import ROWS_AT_ONCE, Converter, converted
 
 
 class AdaptedTableFiles(PiecewiseSource, AdapterSource):
@@ -24,14 +20,14 @@ class AdaptedTableFiles(PiecewiseSource, AdapterSource):
     ----------
     files : TableFiles
         The table.
-    adapter : TableAdapter
+    adapter : Converter
         How to convert its rows.
     dtype : numpy.dtype, default=float32
         Precision of the converted rows.
     """
 
     def __init__(
-        self, files: TableFiles, adapter: TableAdapter, dtype: type[np.floating] = np.float32
+        self, files: TableFiles, adapter: Converter, dtype: type[np.floating] = np.float32
     ) -> None:
         super().__init__(
             Schema(adapter.shape, np.dtype(dtype)), np.diff(files.starts), files.buffer_size

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aleator.inputs.frames import Frame
+from aleator.inputs.hashed_ngrams import rarity, vectorizer, weighted
 from aleator.inputs.sources import evenly_spaced
 from aleator.inputs.tables.encoders import ColumnEncoder
 from aleator.inputs.tables.values import Place, texts_of
@@ -65,9 +65,9 @@ class NGrams(ColumnEncoder):
         known = [known[row] for row in evenly_spaced(len(known), _MOST_ROWS)]
         counts, rows = _distinct_counts(known)
         frequency = np.bincount(counts[rows].indices, minlength=N_HASHES)
-        weights = np.log((1 + len(known)) / (1 + frequency)) + 1
-        weighted = _weighted(counts, weights)[rows]
-        solver = TruncatedSVD(n_outputs, random_state=0).fit(weighted)
+        weights = rarity(frequency, len(known))
+        rows_of_sample = weighted(counts, weights)[rows]
+        solver = TruncatedSVD(n_outputs, random_state=0).fit(rows_of_sample)
         return cls(weights, solver.components_.astype(np.float32))
 
     @property
@@ -85,7 +85,7 @@ class NGrams(ColumnEncoder):
         texts = texts_of(frame, column)
         counts, rows = _distinct_counts(["" if text is None else text for text in texts])
         # A sparse matrix is multiplied row by row, whatever the other rows are.
-        features = (_weighted(counts, self.weights) @ self.directions.T.astype(np.float64))[rows]
+        features = (weighted(counts, self.weights) @ self.directions.T.astype(np.float64))[rows]
         features[[text is None for text in texts]] = np.nan
         return features
 
@@ -108,13 +108,8 @@ class NGrams(ColumnEncoder):
         return cls(weights, directions)
 
 
-@cache
 def _vectorizer() -> Any:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    return HashingVectorizer(
-        analyzer="char_wb", ngram_range=(3, 4), n_features=N_HASHES, alternate_sign=False, norm=None
-    )
+    return vectorizer(N_HASHES, 3, 4, True)
 
 
 def _distinct_counts(texts: list[str]) -> tuple[Any, np.ndarray]:
@@ -124,11 +119,3 @@ def _distinct_counts(texts: list[str]) -> tuple[Any, np.ndarray]:
     if not positions:
         return _vectorizer().transform([""])[:0], rows
     return _vectorizer().transform(list(positions)), rows
-
-
-def _weighted(counts: Any, weights: np.ndarray) -> Any:
-    from sklearn.preprocessing import normalize
-
-    weighted = counts.copy()
-    weighted.data = weighted.data * weights[weighted.indices]
-    return normalize(weighted)
