@@ -15,7 +15,8 @@ MB = 10**6
 def test_transform_adds_little_besides_its_result():
     line = memory.measure("transform", scale=0.3)
     assert line["result_bytes"] == 300_000 * 256 * 4
-    assert line["result_bytes"] < line["added_bytes"] <= 2 * line["result_bytes"]
+    # A little less than the result may be added: it can lie in memory that the fit has freed.
+    assert 0.9 < line["added_bytes"] / line["result_bytes"] <= 2
 
 
 def test_a_memory_map_is_not_read_into_memory():

@@ -10,7 +10,7 @@ from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import reading
 from aleator.benchmark.datasets.split import Split
 
-_INCOME_COLUMNS = (
+INCOME_COLUMNS = (
     "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
     "capital-gain capital-loss hours-per-week native-country income"
 ).split()
@@ -40,8 +40,8 @@ def income(folder: Path) -> Split:
             frame = pd.read_csv(
                 path, header=None, skipinitialspace=True, na_values="?", comment="|"
             ).dropna()
-            _expect_columns(frame.shape[1], len(_INCOME_COLUMNS))
-            frame.columns = pd.Index(_INCOME_COLUMNS)
+            _expect_columns(frame.shape[1], len(INCOME_COLUMNS))
+            frame.columns = pd.Index(INCOME_COLUMNS)
             frame["income"] = frame["income"].str.strip(".")
             if unexpected := set(frame["income"]) - {"<=50K", ">50K"}:
                 raise ValueError(

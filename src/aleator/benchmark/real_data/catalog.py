@@ -1,0 +1,53 @@
+"""The data sets by name, with the metric by which models are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from aleator.benchmark.real_data.parts import RealParts
+from aleator.benchmark.real_data.tables import MIXED_TABLES, load_adult, load_mixed
+from aleator.benchmark.real_data.texts import load_sms_spam
+
+
+@dataclass(frozen=True)
+class RealDataset:
+    """A data set.
+
+    Attributes
+    ----------
+    kind : str
+        What it consists of, in the plural.
+    load : callable
+        Reads it from a folder.
+    metric : str
+        Metric by which models are compared.
+    by_seed : bool, default=False
+        Whether `load` takes the seed of the split, too, since no split is published and the data
+        are few.
+    """
+
+    kind: str
+    load: Callable[..., RealParts]
+    metric: str = "accuracy"
+    by_seed: bool = False
+
+    def read(self, folder: Path, seed: int) -> RealParts:
+        """Read the data, split by a seed if there are too few for one split."""
+        return self.load(folder, seed) if self.by_seed else self.load(folder)
+
+
+REAL_DATASETS = {
+    "adult": RealDataset("tables", load_adult),
+    **{
+        name: RealDataset(
+            "tables",
+            partial(load_mixed, name=name),
+            "accuracy" if table.task in ("classes", "other than None") else "r2",
+        )
+        for name, table in MIXED_TABLES.items()
+    },
+    "sms-spam": RealDataset("texts", load_sms_spam),
+}
