@@ -136,3 +136,20 @@ def test_bandwidths_are_around_the_median_distance():
     assert bandwidth.max().item() == pytest.approx(4 * median, rel=0.15)
     assert bandwidth.median().item() == pytest.approx(np.sqrt(2) * median, rel=0.15)
     assert torch.isfinite(draw_bandwidths(torch.ones(5, 2), 3, generator())).all()
+
+
+def test_a_block_of_columns_is_drawn_like_four_numbers():
+    sample = torch.randn(500, 41, generator=torch.Generator().manual_seed(0))
+    kwargs = {"output_dim": 8000, "generator": torch.Generator().manual_seed(1)}
+    for blocks, share in (([], 1 / 41), ([slice(1, 41)], 1 / 5)):
+        drawn = RandomTrees.draw(sample, blocks=blocks, **kwargs).column
+        assert (drawn == 0).float().mean().item() == pytest.approx(share, rel=0.1)
+
+
+def test_a_small_block_is_drawn_like_other_columns():
+    sample = torch.randn(50, 5)
+    whole, apart = (
+        RandomTrees.draw(sample, 64, torch.Generator().manual_seed(0), blocks)
+        for blocks in ([], [slice(2, 5)])
+    )
+    assert torch.equal(whole.column, apart.column)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aleator.inputs import Adapter, ArrayLayout, PartsAdapter, PartsSource, RawData
+from aleator.inputs import Adapter, ArrayLayout, PartsAdapter, PartsSource, RawData, TableAdapter
 from aleator.modalities.image import IMAGE
 from aleator.modalities.parts import parts_modality
 from aleator.modalities.series import SERIES
 from aleator.modalities.spec import Modality
-from aleator.modalities.table import TABLE
+from aleator.modalities.table import TABLE, with_text_blocks
 from aleator.modalities.text import TEXT
 
 _REGISTRY: dict[str, Modality] = {}
@@ -179,7 +179,8 @@ def modality_of(adapter: Adapter) -> Modality:
     Returns
     -------
     Modality
-        A registered one, or one that was made of those of several parts.
+        A registered one, or one that was made for these data: for texts among the columns of a
+        table, or of those of several parts.
 
     Examples
     --------
@@ -189,6 +190,8 @@ def modality_of(adapter: Adapter) -> Modality:
     >>> made.name, "b/spectrum" in made.projectors
     ('parts', True)
     """
+    if isinstance(adapter, TableAdapter) and adapter.text_blocks:
+        return with_text_blocks(adapter.text_blocks)
     if not isinstance(adapter, PartsAdapter):
         return get_modality(adapter.modality)
     kinds = {name: modality_of(part) for name, part in adapter.parts.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -77,3 +78,25 @@ TABLE = Modality(
     learning_rate=1e-3,
     predictor_epochs=1,
 )
+
+
+def with_text_blocks(blocks: Sequence[slice]) -> Modality:
+    """Make the modality of tables some of whose columns were made of texts.
+
+    Parameters
+    ----------
+    blocks : sequence of slice
+        The columns of every text.
+
+    Returns
+    -------
+    Modality
+        Random trees test the columns of a text less often.
+
+    Examples
+    --------
+    >>> with_text_blocks([slice(2, 32)]).name
+    'table'
+    """
+    trees = partial(RandomTrees.build_of, blocks=blocks)
+    return replace(TABLE, projectors={**TABLE.projectors, "trees": trees})

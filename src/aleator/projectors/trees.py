@@ -7,17 +7,20 @@ a random value between those of two random rows that reach it. No labels take pa
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Self
 
 import torch
 from torch import Tensor
 
-from aleator.projectors.drawn import DrawnModule
+from aleator.projectors.drawn import DrawnModule, derived_generator
 
 _DEPTH = 3
 _N_BINS = 32
 # Constant columns may be drawn too, if there are no others.
 _LEAST_ENTROPY = 1e-6
+# A block of columns is drawn as often as this many numbers with different values, at most.
+_MOST_OF_BLOCK = 4
 
 
 class RandomTrees(DrawnModule):
@@ -78,7 +81,45 @@ class RandomTrees(DrawnModule):
         return leaves.flatten(1)[:, : self._width]
 
     @classmethod
-    def draw(cls, sample: Tensor, output_dim: int, generator: torch.Generator) -> Self:
+    def build_of(
+        cls,
+        input_shape: Sequence[int],
+        output_dim: int,
+        sample: Tensor | None = None,
+        *,
+        blocks: Sequence[slice],
+    ) -> Self:
+        """Draw trees of a table in which some columns describe one thing together.
+
+        Parameters
+        ----------
+        input_shape : sequence of int
+            Shape of a row.
+        output_dim : int
+            Number of features.
+        sample : Tensor of shape (n, columns), default=None
+            Rows of the training data; None creates an empty module.
+        blocks : sequence of slice
+            Columns that were made of one text each. They are many, and would be tested by most
+            nodes if they were drawn like others.
+
+        Returns
+        -------
+        RandomTrees
+            A module on the CPU.
+        """
+        if sample is None:
+            return cls()
+        return cls.draw(sample, output_dim, derived_generator(), blocks).cpu()
+
+    @classmethod
+    def draw(
+        cls,
+        sample: Tensor,
+        output_dim: int,
+        generator: torch.Generator,
+        blocks: Sequence[slice] = (),
+    ) -> Self:
         """Draw totally random trees of depth 3.
 
         Parameters
@@ -89,6 +130,8 @@ class RandomTrees(DrawnModule):
             Number of features.
         generator : torch.Generator
             Source of randomness.
+        blocks : sequence of slice, default=()
+            Columns that describe one thing together; see `build_of`.
 
         Returns
         -------
@@ -96,7 +139,11 @@ class RandomTrees(DrawnModule):
         """
         n_nodes = 2**_DEPTH - 1
         n_trees = math.ceil(output_dim / (n_nodes + 1))
-        weight = column_entropies(sample) + _LEAST_ENTROPY
+        weight = column_entropies(sample)
+        for block in blocks:
+            most = _MOST_OF_BLOCK * math.log(_N_BINS)
+            weight[block] *= (most / weight[block].sum()).clamp(max=1)
+        weight += _LEAST_ENTROPY
         column = torch.multinomial(
             weight.cpu(), n_trees * n_nodes, replacement=True, generator=generator
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -81,6 +82,15 @@ class TableAdapter(Adapter):
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.columns)
+
+    @property
+    def text_blocks(self) -> list[slice]:
+        """Where the features of every text are, of those that are described by their n-grams."""
+        return [
+            slice(stop - column.n_outputs, stop)
+            for column, stop in zip(self.columns, self._stops, strict=True)
+            if isinstance(column.encoder, NGrams) and column.n_outputs
+        ]
 
     @property
     def columns_(self) -> list[ColumnRecord]:
@@ -216,6 +226,11 @@ class TableAdapter(Adapter):
                 raise ValueError("the scale of the table is not positive")
         return made
 
+    @property
+    def _stops(self) -> list[int]:
+        """Position after the last feature of every column."""
+        return list(accumulate(column.n_outputs for column in self.columns))
+
     def _frame_of(self, values: np.ndarray) -> Frame:
         return as_frame(values, [column.name for column in self.columns])
 
@@ -231,13 +246,11 @@ class TableAdapter(Adapter):
         if not standardize:
             return {}
         deviation = scaler.scale_.copy()
-        start = 0
-        for column in self.columns:
+        for column, stop in zip(self.columns, self._stops, strict=True):
             # The directions of text are of unequal weight; the last ones are noise.
             if isinstance(column.encoder, NGrams) and column.n_outputs:
-                block = slice(start, start + column.n_outputs - column.gaps)
+                block = slice(stop - column.n_outputs, stop - column.gaps)
                 deviation[block] = deviation[block].max()
-            start += column.n_outputs
         return {"mean": scaler.mean_, "deviation": deviation}
 
 
