@@ -20,7 +20,7 @@ _N_BINS = 32
 # Constant columns may be drawn too, if there are no others.
 _LEAST_ENTROPY = 1e-6
 # A block of columns is drawn as often as this many numbers with different values, at most.
-_MOST_OF_BLOCK = 4
+_MOST_OF_BLOCK = 8
 
 
 class RandomTrees(DrawnModule):
