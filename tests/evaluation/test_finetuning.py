@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from aleator import LFR, RandomEncoder, Supervised
-from aleator.evaluation import fine_tune, logistic_regression, transfer
+from aleator import LFR, RandomEncoder, RandomFeatures, Supervised
+from aleator.evaluation import fine_tune, finetuning, logistic_regression, transfer
+from aleator.inputs.images import source
 
 
 @pytest.fixture
@@ -38,6 +40,32 @@ def test_fine_tuning_of_random_features_trains_the_part_after_them(labeled_data,
     before, after = model.encoder_.state_dict(), tuned[0].encoder_.state_dict()
     changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
     assert changed == {"trunk"}
+
+
+def test_texts_and_parts_whether_in_memory_or_read_from_files(tmp_path, monkeypatch):
+    n = 120
+    y = np.arange(n) % 2
+    random = np.random.default_rng(0)
+    texts = [f"{'good' if label else 'poor'} {random.integers(99)}" for label in y]
+    images = random.integers(0, 256, (n, 8, 9), dtype=np.uint8)
+    for row, pixels in enumerate(images):
+        Image.fromarray(pixels).save(tmp_path / f"{row}.png")
+    settings = {"epochs": 30, "learning_rate": 1e-2}
+    small = {"n_features": 64, "random_state": 0}
+    for X in (texts, {"text": texts, "photo": tmp_path}):
+        model = RandomFeatures(**small).fit(X)
+        whole = fine_tune(model, X, y, X, y, **settings)
+        assert whole.mean() > 0.9
+    # Files that take more memory than the buffer stay where they are.
+    monkeypatch.setattr(finetuning, "BUFFER_SIZE", 100)
+    read = []
+    decode = source.decode
+    monkeypatch.setattr(source, "decode", lambda *args: read.append(1) or decode(*args))
+    streamed = fine_tune(model, X, y, X, y, **{**settings, "epochs": 2}, batch_size=30)
+    assert len(read) > 3 * n
+    monkeypatch.undo()
+    kept = fine_tune(model, X, y, X, y, **{**settings, "epochs": 2}, batch_size=30)
+    assert streamed.mean() == pytest.approx(kept.mean(), abs=0.02)
 
 
 def test_a_fraction_of_the_labels(labeled_data, monkeypatch):

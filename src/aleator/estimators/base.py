@@ -41,6 +41,7 @@ from aleator.inputs import (
 )
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.frames import as_frame, is_frame
+from aleator.inputs.parts.source import is_parts
 from aleator.modalities import Modality, get_modality, infer_layout, modality_of, stored_layout
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
@@ -197,7 +198,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         device = resolve_device(self.device) if processes.device is None else processes.device
         name = type(self).__name__
         X = open_source(X)
-        if isinstance(X, Mapping):  # before parts are read, for which `modality` may be wrong
+        if is_parts(X):  # before parts are read, for which `modality` may be wrong
             self._check_layout(ArrayLayout.of_parts({}))
         data = read(X, min_samples=2, estimator_name=name, modality=self.modality)
         # Column names of mixed types are refused now; the names are stored after training.

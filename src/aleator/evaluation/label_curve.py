@@ -21,6 +21,7 @@ from aleator.evaluation.probes import logistic_regression
 from aleator.evaluation.probing import check_labels
 from aleator.inputs import read, read_numbers
 from aleator.inputs.images.source import Images
+from aleator.inputs.parts.source import is_parts
 from aleator.validation import check_int
 
 # The default counts, as multiples of the number of classes.
@@ -326,7 +327,7 @@ def _embed(model: Any, X: Any) -> np.ndarray:
 
 def _take(X: Any, rows: np.ndarray) -> Any:
     """Rows of an array, tensor, data frame, list, .npy file, data set, folder or dict of them."""
-    if isinstance(X, Mapping):
+    if is_parts(X):
         return {name: _take(part, rows) for name, part in X.items()}
     if hasattr(X, "iloc"):
         return X.iloc[rows]

@@ -14,7 +14,7 @@ from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
 from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
-from aleator.inputs.parts.source import PartsSource, naming_part
+from aleator.inputs.parts.source import PartsSource, is_parts, naming_part
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
@@ -81,7 +81,7 @@ def read(
     -------
     RawData
     """
-    if isinstance(X, Mapping):
+    if is_parts(X):
         return _read_parts(X, min_samples, estimator_name, modality)
     if not isinstance(modality, str):
         raise ValueError("modality is a dict, but X is not a dict of parts: give one name")
@@ -112,7 +112,7 @@ def read_numbers(X: Any, *, min_samples: int = 1, estimator_name: str = "the est
     >>> read_numbers([[1, 2], [3, 4]]).source.schema.dtype.kind
     'i'
     """
-    if isinstance(X, Mapping):
+    if is_parts(X):
         raise ValueError(
             f"X is a dict of several parts, but {estimator_name} is expecting one kind of data: "
             "pass one of its values, or pandas.DataFrame(X) if they are columns of a table"
@@ -238,7 +238,7 @@ def _read_parts(
         if not isinstance(name, str):
             raise ValueError(f"the names of the parts of X must be text, but one is {name!r}")
         with naming_part(name):
-            if isinstance(part, Mapping):
+            if is_parts(part):
                 raise ValueError("it is a dict; parts cannot have parts")
             if _is_column(part):
                 raise ValueError(

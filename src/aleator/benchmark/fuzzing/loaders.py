@@ -78,6 +78,10 @@ def _texts() -> list[str | None]:
     ] + [None]
 
 
+def _parts() -> dict[str, Any]:
+    return {"table": _mixed_table(), "numbers": _table(), "note": _texts()}
+
+
 def _make_models(folder: Path) -> None:
     series = np.random.default_rng(0).normal(size=(40, 2, 12)).astype(np.float32)
     labels = np.arange(40) % 2
@@ -91,6 +95,7 @@ def _make_models(folder: Path) -> None:
         ),
         "mixed": aleator.RandomFeatures(n_features=8, random_state=0).fit(_mixed_table()),
         "text": aleator.RandomFeatures(n_features=8, random_state=0).fit(_texts()),
+        "parts": aleator.LFR(n_projectors=4, target_dim=4, **_TINY).fit(_parts()),
     }
     for name, estimator in fitted.items():
         estimator.save(folder / name)
@@ -118,6 +123,10 @@ def _read_models(folder: Path, draw: random.Random) -> None:
             # Nor may a parameter that is checked in `transform`.
             with contextlib.suppress(ValueError):
                 loaded.transform(_texts())
+        if model.name == "parts":
+            # As with the names of columns, so with those of parts.
+            with contextlib.suppress(ValueError):
+                loaded.transform(_parts())
 
 
 def _fit_with_checkpoints(folder: Path) -> None:

@@ -11,7 +11,7 @@ from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter, ColumnRecord, check_preprocessing
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.parts.adapted import AdaptedParts
-from aleator.inputs.parts.source import PartsSource, naming_part
+from aleator.inputs.parts.source import PartsSource, is_parts, naming_part
 from aleator.inputs.reading import RawData, with_columns
 
 
@@ -105,7 +105,7 @@ class PartsAdapter(Adapter):
 
     def read(self, X: Any) -> AdaptedParts:
         """Read new data and return a source of converted rows."""
-        if not isinstance(X, Mapping):
+        if not is_parts(X):
             raise ValueError(
                 f"{self.estimator_name} is expecting a dict with {_listed(list(self.parts))} as "
                 f"input, but X is {type(X).__name__}"

@@ -69,6 +69,17 @@ class PartsSource(Source):
         return b"\n".join(named)
 
 
+def is_parts(X: Any) -> bool:
+    """Whether X is a dict; sparse matrices of SciPy may be dicts too, but have a shape.
+
+    Examples
+    --------
+    >>> is_parts({"a": 1}), is_parts([1])
+    (True, False)
+    """
+    return isinstance(X, Mapping) and not hasattr(X, "shape")
+
+
 @contextmanager
 def naming_part(name: str) -> Iterator[None]:
     """Name the part in errors of the user's data.
