@@ -10,6 +10,8 @@ import numpy as np
 from aleator.exceptions import MissingValuesError
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter
+from aleator.inputs.graphs.adapter import GraphAdapter
+from aleator.inputs.graphs.source import Graphs
 from aleator.inputs.images.adapter import ImageAdapter
 from aleator.inputs.images.source import Images
 from aleator.inputs.layout import ArrayLayout
@@ -22,7 +24,8 @@ from aleator.inputs.texts.source import TextSource
 
 # Under the names that saved models have. Those of older versions have none, and are of arrays.
 ADAPTERS: dict[str, type[Adapter]] = {
-    adapter.form: adapter for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter)
+    adapter.form: adapter
+    for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter, GraphAdapter)
 }
 
 
@@ -59,6 +62,10 @@ def fit_adapter(
     source = data.source
     if layout.given_as == TextAdapter.form:
         return TextAdapter(layout, estimator_name).fit(data, preprocessing)
+    if layout.given_as == GraphAdapter.form:
+        return GraphAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, Graphs):
+        raise ValueError(f"X is graphs, but the modality is {layout.name!r}: leave it at 'auto'")
     if isinstance(source, Images):
         if layout.name != Images.modality:
             raise ValueError(

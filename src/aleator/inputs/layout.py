@@ -32,6 +32,10 @@ class ArrayLayout:
     finds_channels : bool, default=False
         Whether an array may have its channels as the last axis, where no other axis can be theirs.
 
+    packed : bool, default=False
+        Whether the numbers of a sample mean something only together, so that those of two samples
+        cannot be mixed, exchanged or compared one by one.
+
     Examples
     --------
     >>> series = ArrayLayout("series", "series", ("channels", "time"), "channel")
@@ -48,6 +52,7 @@ class ArrayLayout:
     mixed_columns: bool = False
     given_as: str = "array"
     finds_channels: bool = False
+    packed: bool = False
 
     @property
     def rank(self) -> int:

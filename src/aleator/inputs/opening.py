@@ -11,6 +11,8 @@ import numpy as np
 
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.files import NPY, find_files, holds_tables, naming
+from aleator.inputs.graphs.source import open_graphs
+from aleator.inputs.graphs.tu_format import is_tu_folder
 from aleator.inputs.images.source import image_files, open_images
 from aleator.inputs.npy_files import NpyFilesSource, is_plain
 from aleator.inputs.pieces import BUFFER_SIZE
@@ -57,6 +59,8 @@ def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
 
 def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> Any:
     root = os.fspath(path)
+    if "://" not in root and os.path.isdir(root) and is_tu_folder(root):
+        return open_graphs(root)
     if "://" not in root and os.path.isdir(root) and image_files(root) and not holds_tables(root):
         return open_images(root)
     files = find_files(path)

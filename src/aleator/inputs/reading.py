@@ -11,6 +11,7 @@ import torch
 from sklearn.utils import check_array
 
 from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
+from aleator.inputs.graphs.source import as_graphs
 from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
@@ -82,6 +83,10 @@ def read(
     """
     X = open_source(X)
     if not is_frame(X):
+        graphs = as_graphs(X)
+        if graphs is not None:
+            _check_length(len(graphs), min_samples, estimator_name)
+            return RawData(graphs)
         images = as_images(X, asked=modality == Images.modality)
         if images is not None:
             _check_length(len(images), min_samples, estimator_name)

@@ -1,0 +1,1 @@
+"""Real data as they lie on disk, to measure on: functions that load them."""
