@@ -105,6 +105,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     _saved_attributes: ClassVar[Sequence[str]] = ("embedding_dim_",)
     # Names of the modalities that a method can process; None: all.
     _supported_modalities: ClassVar[Sequence[str] | None] = None
+    # Whether a method mixes or compares the numbers of samples one by one, as if they had axes.
+    _reads_numbers: ClassVar[bool] = False
 
     def _check_parameters(self) -> None:
         """Raise ValueError for parameters that are wrong whatever the data are."""
@@ -146,7 +148,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X : array-like, tensor, data frame, path, torch Dataset or object of pyarrow
             Training data of shape (n, columns), (n, channels, time) or (n, channels, height,
             width). Arrays are not copied, and memory-mapped arrays and datasets are read batch by
-            batch. A list, an array or a column of strings is texts. A table may have text,
+            batch. A list, an array or a column of strings is texts; a list or a folder of
+            images or of graphs is what it holds. A table may have text,
             categories, dates and missing values; `aleator.describe` says what is made of them. A
             path or URL is that of a Parquet, Arrow, CSV or .npy file, or of a folder of them,
             which may be larger than memory: row groups are read in random order and mixed in a
@@ -399,6 +402,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             raise ValueError(
                 f"{type(self).__name__} works on {names}, but X is {modality.layout.plural} of "
                 f"shape {modality.layout}"
+            )
+        if self._reads_numbers and modality.layout.packed:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of one size, but X is "
+                f"{modality.layout.plural}, which have none: embed them with LFR, RandomFeatures "
+                "or RandomEncoder first"
             )
 
     def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:

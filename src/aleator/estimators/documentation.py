@@ -9,10 +9,10 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. For "random-features", None is 512 for series and texts, 1024 for
-    tables and 2048 for images, but 512 for all if there are less than 2048 samples. For networks,
-    None is 256 for tables and texts, 2048 for images, the flattened width of the CNN for series
-    (at most 1024 for long series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
+    Width of the embedding. For "random-features", None is 1024 for tables, 2048 for images
+    and 512 for all others, and for all if there are less than 2048 samples. For networks, None is
+    256 for tables, texts and graphs, 2048 for images, the flattened width of the CNN for series (at
+    most 1024 for long series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
@@ -20,12 +20,13 @@ encoder : str, torch.nn.Module or callable, default=?
     network, which is trained), "auto" (the paper's network) and "mlp"; for tables "mlp-hidden"
     (which ends with a hidden layer and its ReLU); for series "cnn", "cnn-pooled" (width independent
     of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
-    "tcn" and "transformer" (of patches of time steps); for images "resnet18".""",
+    "tcn" and "transformer" (of patches of time steps); for images "resnet18"; for graphs
+    "gin".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image", "text"}, default=?
+modality : {"auto", "table", "series", "image", "text", "graph"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
-    is text; a list or a folder of images is images.
+    is text; a list or a folder of images is images, one of graphs is graphs.
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.

@@ -21,7 +21,7 @@ from aleator.inputs.texts.adapter import TextAdapter
 
 __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
-    "GraphAdapter", "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source",
-    "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
+    "GraphAdapter", "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema",
+    "Source", "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
     "read_numbers", "restore_adapter",
 ]  # fmt: skip

@@ -67,6 +67,7 @@ class Autoencoder(TrainedLearner):
 
     decoder: Any = "auto"
 
+    _reads_numbers: ClassVar[bool] = True
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": EncoderSpec(),
         "decoder": DecoderSpec(),

@@ -107,14 +107,28 @@ class RandomGraphNetworks(DrawnModule):
         features = []
         values = batch.nodes
         for k in range(len(self.direction)):
-            values = self._layer(batch, values, k)
+            values = self.layer(batch, values, k)
             values = (values - self.mean[k].double()) / self.scale[k].double()
             above = values @ self.direction[k].double() - self.threshold[k].double()
             features.append(shares_and_counts(batch, above.sigmoid_()))
         return torch.cat(features, 1)[:, : self._width].to(x.dtype)
 
-    def _layer(self, batch: GraphBatch, values: Tensor, layer: int) -> Tensor:
-        """Outputs of a layer before they are standardized."""
+    def layer(self, batch: GraphBatch, values: Tensor, layer: int) -> Tensor:
+        """Compute the outputs of a layer, before they are standardized.
+
+        Parameters
+        ----------
+        batch : GraphBatch
+            The graphs.
+        values : Tensor of shape (n_nodes, k)
+            Outputs of the layer before, standardized, or features of nodes.
+        layer : int
+            Its position.
+
+        Returns
+        -------
+        Tensor of shape (n_nodes, 64)
+        """
         if layer == 0:
             return values @ self.enter.double()
         values = values.relu()
@@ -161,7 +175,7 @@ class RandomGraphNetworks(DrawnModule):
         batch = nodes_of(sample, generator)
         values = batch.nodes
         for k in range(_LAYERS):
-            values = made._layer(batch, values, k)
+            values = made.layer(batch, values, k)
             made.mean[k] = values.mean(0)
             made.scale[k] = values.std(0, unbiased=False).clamp_min(_TINY)
             values = (values - made.mean[k].double()) / made.scale[k].double()

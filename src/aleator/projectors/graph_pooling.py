@@ -1,4 +1,4 @@
-"""What projectors of graphs share: nodes to draw from, and features of graphs from those of nodes."""
+"""What projectors of graphs share: nodes to draw from, and how their values become features."""
 
 from __future__ import annotations
 

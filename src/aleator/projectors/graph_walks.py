@@ -2,8 +2,8 @@
 
 A walk is drawn in a graph of the training data. The feature of another graph is how likely a random
 walk in it sees nodes and arcs with the same features, step by step. It is computed exactly, by one
-multiplication with the matrix of transitions per step, as in kernels of random walks (Kashima, Tsuda
-and Inokuchi 2003), of which this is one walk at a time.
+multiplication with the matrix of transitions per step, as in kernels of random walks (Kashima,
+Tsuda and Inokuchi 2003), of which this is one walk at a time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class RandomWalks(DrawnModule):
     """How likely random walks look like walks of the data, for walks of zero to four steps.
 
     Half of the features are means over the nodes that walks begin at, the others logarithms of one
-    plus the sum. Everything is computed in double precision, so that neither the order of nodes nor
-    other graphs of a batch are seen.
+    plus the sum. Features are compared and summed in double precision, so that neither the order of
+    nodes nor other graphs of a batch are seen.
 
     Parameters
     ----------
@@ -92,26 +92,24 @@ class RandomWalks(DrawnModule):
         Tensor of shape (m, output_dim)
         """
         batch = unpack(x.double(), *self._counts)
-        count = len(self.steps)
+        place = _Place(batch, x.dtype)
         at_once = max(1, _VALUES_AT_ONCE // max(1, len(batch.nodes), len(batch.source)))
-        features = [
-            shares_and_counts(batch, self._likelihood(batch, slice(first, first + at_once)))
-            for first in range(0, count, at_once)
-        ]
+        features = []
+        for first in range(0, len(self.steps), at_once):
+            likely = self._likelihood(place, slice(first, first + at_once))
+            features.append(shares_and_counts(batch, likely.double()))
         return torch.cat(features, 1)[:, : self._width].to(x.dtype)
 
-    def _likelihood(self, batch: GraphBatch, walks: slice) -> Tensor:
+    def _likelihood(self, place: _Place, walks: slice) -> Tensor:
         """How likely some of the walks are from every node."""
         steps, precision = self.steps[walks], self.precision[walks].double()
-        leaving = torch.bincount(batch.source, minlength=len(batch.nodes)).clamp_min(1)[:, None]
-        likely = _similarity(batch.nodes, self.node[0, walks], precision)
+        likely = place.compare_nodes(self.node[0, walks], precision)
         for k in range(len(self.arc)):
-            sent = likely[batch.target]
             if self._counts[1]:
-                sent *= _similarity(batch.arcs, self.arc[k, walks], precision)
-            onward = torch.zeros_like(likely).index_add_(0, batch.source, sent)
-            onward /= leaving
-            onward *= _similarity(batch.nodes, self.node[k + 1, walks], precision)
+                onward = place.step_along(likely, self.arc[k, walks], precision)
+            else:
+                onward = torch.sparse.mm(place.transitions, likely)
+            onward *= place.compare_nodes(self.node[k + 1, walks], precision)
             likely = torch.where(steps > k, onward, likely)
         return likely
 
@@ -161,6 +159,37 @@ class RandomWalks(DrawnModule):
             1 / (2 * width.square() * typical.to(sample.dtype)),
             output_dim,
         ).to(sample.device)
+
+
+class _Place:
+    """The graphs that walks are compared with: transitions, and features of nodes and arcs."""
+
+    def __init__(self, batch: GraphBatch, dtype: torch.dtype) -> None:
+        self._batch, self._dtype = batch, dtype
+        # Many nodes have the same features, if these are few categories.
+        self._nodes, self._node = _unique_rows(batch.nodes)
+        self._arcs, self._arc = _unique_rows(batch.arcs)
+        n_nodes = len(batch.nodes)
+        leaving = torch.bincount(batch.source, minlength=n_nodes)
+        self._share = (1 / leaving[batch.source]).to(dtype)
+        ends = torch.stack([batch.source, batch.target])
+        self.transitions = torch.sparse_coo_tensor(
+            ends, self._share, (n_nodes, n_nodes), check_invariants=False
+        ).coalesce()
+
+    def compare_nodes(self, drawn: Tensor, precision: Tensor) -> Tensor:
+        return _similarity(self._nodes, drawn, precision).to(self._dtype)[self._node]
+
+    def step_along(self, likely: Tensor, drawn: Tensor, precision: Tensor) -> Tensor:
+        sent = likely[self._batch.target] * self._share[:, None]
+        sent *= _similarity(self._arcs, drawn, precision).to(self._dtype)[self._arc]
+        return torch.zeros_like(likely).index_add_(0, self._batch.source, sent)
+
+
+def _unique_rows(values: Tensor) -> tuple[Tensor, Tensor]:
+    if values.numel() == 0:
+        return values, torch.arange(len(values), device=values.device)
+    return torch.unique(values, dim=0, return_inverse=True)
 
 
 def _similarity(values: Tensor, drawn: Tensor, precision: Tensor) -> Tensor:

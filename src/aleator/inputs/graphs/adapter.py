@@ -176,8 +176,9 @@ class GraphAdapter(Adapter):
         source = as_graphs(open_source(X))
         if source is None:
             raise ValueError(
-                f"{self.estimator_name} is expecting graphs as input (a list of networkx or PyTorch "
-                f"Geometric graphs, or a folder in the TU format), but X is {type(X).__name__}"
+                f"{self.estimator_name} is expecting graphs as input (a list of networkx or "
+                "PyTorch Geometric graphs, or a folder in the TU format), but X is "
+                f"{type(X).__name__}"
             )
         return self.adapt(RawData(source))
 
@@ -283,9 +284,7 @@ def _checked_source(data: RawData) -> Graphs:
 def _results(
     learners: Mapping[str, AttributeLearner], n_graphs: int, standardize: bool
 ) -> list[Attribute]:
-    return [
-        learners[name].result(n_graphs, standardize=standardize) for name in sorted(learners)
-    ]
+    return [learners[name].result(n_graphs, standardize=standardize) for name in sorted(learners)]
 
 
 def _log_degree(graph: Graph) -> np.ndarray:

@@ -69,12 +69,12 @@ class Attribute:
         -------
         ndarray of shape (count, width)
         """
-        if values is None:
-            if self.always and count:
-                raise ValueError(
-                    f"{place} of X lacks the attribute {self.name!r}, which all graphs of the "
-                    "training data have"
-                )
+        if values is None and self.always and count:
+            raise ValueError(
+                f"{place} of X lacks the attribute {self.name!r}, which all graphs of the "
+                "training data have"
+            )
+        if values is None or count == 0:
             return np.zeros((count, self.width))
         if self.categories is not None:
             found = np.array([_key(value) for value in values.ravel()], object)
@@ -264,10 +264,13 @@ def _numbers(values: np.ndarray, name: str, place: str) -> np.ndarray:
     if values.dtype == object:
         text = next((value for value in values if value is not None), None)
         raise ValueError(
-            f"the attribute {name!r} of {place} of X is {text!r:.60}, but it must be a number, as in "
-            "the training data"
+            f"the attribute {name!r} of {place} of X is {text!r:.60}, but it must be a number, as "
+            "in the training data"
         )
-    numbers = values.astype(np.float64).reshape(len(values), -1)
+    numbers = values.astype(np.float64)
+    numbers = numbers[:, None] if numbers.ndim == 1 else numbers
     if np.isinf(numbers).any():
-        raise ValueError(f"the attribute {name!r} of {place} of X has an infinity (inf): replace it")
+        raise ValueError(
+            f"the attribute {name!r} of {place} of X has an infinity (inf): replace it"
+        )
     return numbers

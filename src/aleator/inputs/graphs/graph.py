@@ -55,7 +55,9 @@ class Graph:
         parts += [self.source.tobytes(), self.target.tobytes()]
         for attributes in (self.nodes, self.arcs):
             for name, values in sorted(attributes.items()):
-                plain = repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
+                plain = (
+                    repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
+                )
                 parts += [name.encode(), plain]
         return b"\n".join(parts)
 
@@ -99,8 +101,8 @@ def read_graph(item: Any, place: str) -> Graph:
     if _is_geometric(item):
         return _of_geometric(item, place)
     raise ValueError(
-        f"{place} of X is {type(item).__name__}, but the others are graphs: give graphs of networkx "
-        "or Data of PyTorch Geometric"
+        f"{place} of X is {type(item).__name__}, but the others are graphs: give graphs of "
+        "networkx or Data of PyTorch Geometric"
     )
 
 
@@ -153,16 +155,17 @@ def _of_geometric(data: Any, place: str) -> Graph:
     n_nodes = int(pairs.max(initial=-1)) + 1 if n_nodes is None else int(n_nodes)
     if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
         raise ValueError(
-            f"{place} of X: edge_index has nodes from {pairs.min()} to {pairs.max()}, but there are "
-            f"{n_nodes} nodes"
+            f"{place} of X: edge_index has nodes from {pairs.min()} to {pairs.max()}, but there "
+            f"are {n_nodes} nodes"
         )
-    tables = []
-    for names, count in ((_NODE_ATTRIBUTES, n_nodes), (_ARC_ATTRIBUTES, pairs.shape[1])):
-        tables.append({})
-        for name in names:
-            if (values := getattr(data, name, None)) is not None:
-                tables[-1].update(_tensor_columns(name, values, count, place))
-    return Graph(n_nodes, pairs[0], pairs[1], *tables, directed=not _is_symmetric(pairs))
+    return Graph(
+        n_nodes,
+        pairs[0],
+        pairs[1],
+        _tensors(data, _NODE_ATTRIBUTES, n_nodes, place),
+        _tensors(data, _ARC_ATTRIBUTES, pairs.shape[1], place),
+        directed=not _is_symmetric(pairs),
+    )
 
 
 def _is_symmetric(pairs: np.ndarray) -> bool:
@@ -170,6 +173,14 @@ def _is_symmetric(pairs: np.ndarray) -> bool:
     there = pairs[:, np.lexsort(pairs)]
     back = pairs[::-1]
     return np.array_equal(there, back[:, np.lexsort(back)])
+
+
+def _tensors(data: Any, names: Sequence[str], count: int, place: str) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    for name in names:
+        if (values := getattr(data, name, None)) is not None:
+            found |= _tensor_columns(name, values, count, place)
+    return found
 
 
 def _tensor_columns(name: str, values: Any, count: int, place: str) -> dict[str, np.ndarray]:
@@ -217,7 +228,7 @@ def _array_of(values: Sequence[Any], name: str, place: str) -> np.ndarray:
 
 
 def _vectors(values: Sequence[Any], name: str, place: str) -> np.ndarray:
-    rows = []
+    rows: list[np.ndarray | None] = []
     for value in values:
         if _is_missing(value):
             rows.append(None)

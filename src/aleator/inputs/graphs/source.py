@@ -78,7 +78,7 @@ class Graphs(Source):
 
 
 def open_graphs(graphs: Any) -> Graphs:
-    """Open a folder of graphs in the TU format, or a list of graphs.
+    r"""Open a folder of graphs in the TU format, or a list of graphs.
 
     The result can be passed to `fit` and `transform` of all estimators that take graphs.
 

@@ -124,7 +124,9 @@ def _attributes(begin: Path, kind: str, count: int) -> dict[str, np.ndarray]:
             found[name] = columns = _numbers(begin, ending)
         if len(columns) != count:
             what = "nodes" if kind == "nodes" else "lines in the file of arcs"
-            raise _damaged(begin, ending, f"it has {len(columns)} lines, but there are {count} {what}")
+            raise _damaged(
+                begin, ending, f"it has {len(columns)} lines, but there are {count} {what}"
+            )
     return found
 
 
