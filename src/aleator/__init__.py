@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aleator import diversity, evaluation, losses, modalities, networks, views
     from aleator.describing import describe
     from aleator.inputs.images.source import open_images
+    from aleator.inputs.series.opening import open_series
     from aleator.inputs.table_files import open_table
     from aleator.loading import load
     from aleator.methods import (
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "RandomFeatures",
     "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC", "describe", "load", "open_images",
-    "open_table",
+    "open_series", "open_table",
     "diversity", "evaluation", "losses", "modalities", "networks", "views",
     "__version__",
 ]  # fmt: skip
@@ -60,6 +61,8 @@ def __getattr__(name: str) -> Any:
         value = import_module("aleator.describing").describe
     elif name == "open_images":
         value = import_module("aleator.inputs.images.source").open_images
+    elif name == "open_series":
+        value = import_module("aleator.inputs.series.opening").open_series
     elif name == "open_table":
         value = import_module("aleator.inputs.table_files").open_table
     else:

@@ -8,6 +8,7 @@ from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.pieces import PiecewiseSource
 from aleator.inputs.reading import RawData, read, read_numbers
+from aleator.inputs.series.adapter import SeriesAdapter
 from aleator.inputs.sources import (
     ArraySource,
     DatasetSource,
@@ -20,7 +21,7 @@ from aleator.inputs.texts.adapter import TextAdapter
 
 __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
-    "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema", "Source",
-    "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
+    "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema", "SeriesAdapter",
+    "Source", "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
     "read_numbers", "restore_adapter",
 ]  # fmt: skip

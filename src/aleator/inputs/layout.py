@@ -32,6 +32,10 @@ class ArrayLayout:
     finds_channels : bool, default=False
         Whether an array may have its channels as the last axis, where no other axis can be theirs.
 
+    with_gaps : ArrayLayout or None, default=None
+        Layout of samples of the same kind that have gaps, or different lengths; None if there may
+        be none.
+
     Examples
     --------
     >>> series = ArrayLayout("series", "series", ("channels", "time"), "channel")
@@ -48,6 +52,7 @@ class ArrayLayout:
     mixed_columns: bool = False
     given_as: str = "array"
     finds_channels: bool = False
+    with_gaps: ArrayLayout | None = None
 
     @property
     def rank(self) -> int:

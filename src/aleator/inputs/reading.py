@@ -14,6 +14,7 @@ from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
 from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
+from aleator.inputs.series.source import as_series
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
@@ -81,6 +82,11 @@ def read(
     RawData
     """
     X = open_source(X)
+    if modality != Images.modality:
+        series = as_series(X, asked="series" in modality)
+        if series is not None:
+            _check_length(len(series), min_samples, estimator_name)
+            return RawData(series)
     if not is_frame(X):
         images = as_images(X, asked=modality == Images.modality)
         if images is not None:

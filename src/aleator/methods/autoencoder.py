@@ -67,6 +67,7 @@ class Autoencoder(TrainedLearner):
 
     decoder: Any = "auto"
 
+    _takes_gaps: ClassVar[bool] = False
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": EncoderSpec(),
         "decoder": DecoderSpec(),

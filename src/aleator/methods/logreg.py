@@ -60,6 +60,7 @@ class LogReg(ClassifierLearner):
     C: float = 1.0
     max_iter: int = 1000
 
+    _takes_gaps: ClassVar[bool] = False
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": FlattenSpec(),
         "classifier": ClassifierSpec(),
