@@ -68,7 +68,8 @@ class IrregularCNN(nn.Module):
         -------
         Tensor of shape (n, output_dim)
         """
-        h, lengths = fill_gaps(x, torch.arange(x.shape[1], device=x.device))
+        filled, lengths = fill_gaps(x)
+        h = torch.cat([filled, (~x.isnan()).to(x.dtype)], 1)
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             h = torch.relu(norm(convolution(h).transpose(1, 2)).transpose(1, 2))
             h = h * within(lengths, h.shape[-1])[:, None]

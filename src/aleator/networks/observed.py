@@ -58,8 +58,8 @@ def within(lengths: Tensor, n_steps: int) -> Tensor:
     return torch.arange(n_steps, device=lengths.device) < lengths[:, None]
 
 
-def channels_with_gaps(x: Tensor) -> Tensor:
-    """Find the channels that have a gap before the end of a series.
+def has_gaps(x: Tensor) -> bool:
+    """Whether a value is missing before the end of a series.
 
     Parameters
     ----------
@@ -68,35 +68,32 @@ def channels_with_gaps(x: Tensor) -> Tensor:
 
     Returns
     -------
-    Tensor of shape (k,), int64
+    bool
 
     Examples
     --------
     >>> nan = float("nan")
-    >>> channels_with_gaps(torch.tensor([[[1.0, nan, 2.0, nan], [3.0, 4.0, 5.0, nan]]])).tolist()
-    [0]
+    >>> has_gaps(torch.tensor([[[1.0, 2.0, nan]]])), has_gaps(torch.tensor([[[1.0, nan, 2.0]]]))
+    (False, True)
     """
     inside = within(series_lengths(x), x.shape[-1])[:, None]
-    return (x.isnan() & inside).any(-1).any(0).nonzero()[:, 0]
+    return bool((x.isnan() & inside).any())
 
 
-def fill_gaps(x: Tensor, marked: Tensor) -> tuple[Tensor, Tensor]:
-    """Fill gaps, and add channels that say where there were none.
+def fill_gaps(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Fill gaps with the last value that was observed before them.
 
-    A gap has the last value that was observed before it and, if there is none, zero: the mean of
-    standardized data. Steps after the end of a series are zero, as convolutions have it beyond the
-    ends of any series.
+    If there is none, a gap has zero: the mean of standardized data. Steps after the end of a series
+    are zero, as convolutions have it beyond the ends of any series.
 
     Parameters
     ----------
     x : Tensor of shape (m, channels, time)
         Series; NaN where nothing was observed.
-    marked : Tensor of shape (k,), int64
-        Channels for which there is another one: one where a value was observed, else zero.
 
     Returns
     -------
-    filled : Tensor of shape (m, channels + k, time)
+    filled : Tensor of shape (m, channels, time)
         The series.
     lengths : Tensor of shape (m,), int64
         Their lengths.
@@ -104,20 +101,16 @@ def fill_gaps(x: Tensor, marked: Tensor) -> tuple[Tensor, Tensor]:
     Examples
     --------
     >>> nan = float("nan")
-    >>> filled, lengths = fill_gaps(torch.tensor([[[nan, 5.0, nan, 7.0, nan]]]), torch.tensor([0]))
+    >>> filled, lengths = fill_gaps(torch.tensor([[[nan, 5.0, nan, 7.0, nan]]]))
     >>> filled.tolist(), lengths.tolist()
-    ([[[0.0, 5.0, 5.0, 7.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]], [4])
+    ([[[0.0, 5.0, 5.0, 7.0, 0.0]]], [4])
     """
     lengths = series_lengths(x)
-    observed = ~x.isnan()
     step = torch.arange(x.shape[-1], device=x.device)
-    last = torch.where(observed, step, -1).cummax(-1).values
+    last = torch.where(x.isnan(), -1, step).cummax(-1).values
     carried = x.nan_to_num(0.0).gather(-1, last.clamp_min(0))
     inside = within(lengths, x.shape[-1])[:, None]
-    filled = torch.where((last >= 0) & inside, carried, 0.0)
-    if len(marked):
-        filled = torch.cat([filled, observed.index_select(1, marked).to(filled.dtype)], 1)
-    return filled, lengths
+    return torch.where((last >= 0) & inside, carried, 0.0), lengths
 
 
 def differences_within(x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from aleator.networks.observed import within
 from aleator.projectors.dilated_filters import (
     draw_channels,
     draw_dilations,
@@ -160,8 +161,8 @@ def _shares_within(responses: Tensor, counts: Tensor) -> Tensor:
     Who is close to the winner has part of the step, or rounding might decide who wins.
     """
     divisor = counts[:, None, None].to(responses.dtype)
-    surplus = responses.shape[-1] - divisor  # steps at which all responses are equal
+    inside = within(counts, responses.shape[-1])[:, None, None]
     above = responses - responses.amax(2, keepdim=True)
     below = responses.amin(2, keepdim=True) - responses
-    shares = [(part.div_(RAMP).add_(1).clamp_min_(0).sum(-1) - surplus) for part in (above, below)]
+    shares = [part.div_(RAMP).add_(1).clamp_min_(0).mul_(inside).sum(-1) for part in (above, below)]
     return torch.cat([share / divisor for share in shares], 2)

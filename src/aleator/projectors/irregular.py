@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+import torch
 from torch import Tensor, nn
 
-from aleator.networks.observed import channels_with_gaps, fill_gaps
+from aleator.networks.observed import fill_gaps, has_gaps
 from aleator.projectors.drawn import DrawnModule, derived_generator
 
 _LEAST_SIZE = 1e-6
@@ -16,21 +17,21 @@ _LEAST_SIZE = 1e-6
 class IrregularFeatures(DrawnModule):
     """Features of filled series, pooled over each of them up to its own end.
 
-    Gaps are filled, and there are channels that say where, for those channels that had gaps in the
-    training data (see `fill_gaps`).
+    Gaps are filled (see `fill_gaps`). If the training data have any, there is another channel: the
+    share of channels that were observed at a step. One for every channel would double the work, and
+    did no better on intensive-care data; what was observed of each is part of `WindowSummaries`.
 
     Parameters
     ----------
     features : torch.nn.Module
         Function of filled series and their lengths.
-    marked : Tensor of shape (k,), default=None
-        Channels that had gaps.
+    marked : bool, default=False
+        Whether there is a channel that says how much was observed.
     size : Tensor of shape (), default=None
         Root mean square of the training data, by which series are divided.
 
     Examples
     --------
-    >>> import torch
     >>> from aleator.projectors.convolutions import RandomConvolutions
     >>> series = torch.randn(20, 3, 50)
     >>> series[:10, :, 40:] = torch.nan
@@ -43,11 +44,16 @@ class IrregularFeatures(DrawnModule):
     size: Tensor
 
     def __init__(
-        self, features: nn.Module, marked: Tensor | None = None, size: Tensor | None = None
+        self, features: nn.Module, marked: bool = False, size: Tensor | None = None
     ) -> None:
         super().__init__()
         self.features = features
         self.store(marked=marked, size=size)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Read from the buffers whether there is a channel of what was observed."""
+        self._marked = bool(self.marked)
 
     @classmethod
     def build(  # type: ignore[override]
@@ -79,13 +85,33 @@ class IrregularFeatures(DrawnModule):
         """
         if sample is None:
             return cls(family())
-        marked = channels_with_gaps(sample)
-        filled, lengths = fill_gaps(sample, marked)
         observed = sample[~sample.isnan()]
         size = observed.square().mean().sqrt().nan_to_num(1.0).clamp_min(_LEAST_SIZE)
-        filled[:, : sample.shape[1]] /= size
-        features = family.draw(filled, output_dim, derived_generator(), lengths=lengths)  # type: ignore[call-arg]
-        return cls(features, marked, size).cpu()
+        made = cls(family(), has_gaps(sample), size)
+        filled, lengths = made.filled(sample)
+        made.features = family.draw(filled, output_dim, derived_generator(), lengths=lengths)  # type: ignore[call-arg]
+        return made.cpu()
+
+    def filled(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return complete series, and their lengths.
+
+        Parameters
+        ----------
+        x : Tensor of shape (m, channels, time)
+            Series; NaN where nothing was observed.
+
+        Returns
+        -------
+        filled : Tensor of shape (m, channels, time) or (m, channels + 1, time)
+            Zero after the end of a series.
+        lengths : Tensor of shape (m,), int64
+            Lengths of the series.
+        """
+        filled, lengths = fill_gaps(x / self.size)
+        if self._marked:
+            share = (~x.isnan()).to(filled.dtype).mean(1, keepdim=True)
+            filled = torch.cat([filled, share], 1)
+        return filled, lengths
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the features.
@@ -99,4 +125,4 @@ class IrregularFeatures(DrawnModule):
         -------
         Tensor of shape (m, output_dim)
         """
-        return self.features(*fill_gaps(x / self.size, self.marked))
+        return self.features(*self.filled(x))

@@ -141,12 +141,7 @@ class PooledConvolutions(DrawnModule):
         mean = responses.sum(-1) / divisor
         spread = (responses - mean[..., None]).mul_(inside)
         variance = torch.linalg.vector_norm(spread, dim=-1).square() / divisor
-        # All steps are counted; those after the end, where the ramp is known, are taken off again.
-        surplus = responses.shape[-1] - divisor
-        pooled = [
-            ((_ramp(responses - t[:, None])).sum(-1) - surplus * _ramp(-t)) / divisor
-            for t in threshold.T
-        ]
+        pooled = [_ramp(responses - t[:, None]).mul_(inside).sum(-1) / divisor for t in threshold.T]
         if self._with_maximum:
             pooled.append(responses.masked_fill(~inside, -torch.inf).amax(-1))
         return torch.stack([*pooled, (variance + _VARIANCE_FLOOR).log() / 2], 1)

@@ -19,11 +19,14 @@ from aleator.projectors.drawn import DrawnModule, scale_of
 _N_STATISTICS = 7
 _N_WINDOWS = 4
 _MOST_TERMS = 4
+_WHOLE_SHARE = 0.75
 # Share of the features that are linear; the others are bent at a random quantile.
 _LINEAR_SHARE = 0.5
 _LEAST_VARIANCE = 1e-4
 # Standardized statistics are limited to this, or typing errors would outweigh everything else.
 _LIMIT = 4.0
+# Distance of the quartiles of a normal distribution.
+_QUARTILES = 1.349
 
 
 class WindowSummaries(DrawnModule):
@@ -91,16 +94,13 @@ class WindowSummaries(DrawnModule):
         ends[0] = torch.tensor([0.0, 1.0])  # the whole series
         window = ends.to(sample.device)
         found = torch.cat([_statistics(part, window) for part in sample.split(256)])
-        known = ~found.isnan()
-        mean = found.nanmean(0).nan_to_num(0.0)
-        variance = torch.where(known, found - mean, 0.0).square().sum(0) / known.sum(0).clamp_min(1)
-        scale = scale_of(variance.sqrt(), mean)
-        # Statistics of the whole series are drawn as often as those of all other windows.
+        mean, scale = _location_and_scale(found)
+        # Statistics of the whole series are drawn most often: they say most of rare observations.
         n_own = found.shape[1] // _N_WINDOWS
         shape = output_dim, _MOST_TERMS
         anywhere = torch.randint(found.shape[1], shape, generator=generator)
         whole = torch.randint(n_own, shape, generator=generator)
-        term = torch.where(torch.rand(shape, generator=generator) < 0.5, whole, anywhere)
+        term = torch.where(torch.rand(shape, generator=generator) < _WHOLE_SHARE, whole, anywhere)
         weight = torch.randn(shape, generator=generator)
         n_terms = torch.randint(1, _MOST_TERMS + 1, (output_dim, 1), generator=generator)
         weight = weight * (torch.arange(_MOST_TERMS) < n_terms)
@@ -133,6 +133,21 @@ class WindowSummaries(DrawnModule):
         """Combine statistics of shape (m, n_windows * 7 * channels), of which some may be NaN."""
         standardized = ((found - self.mean) / self.scale).clamp(-_LIMIT, _LIMIT).nan_to_num(0.0)
         return (standardized[:, self.term] * self.weight).sum(-1)
+
+
+def _location_and_scale(found: Tensor) -> tuple[Tensor, Tensor]:
+    """Median and spread of what is known of every column, which typing errors hardly change.
+
+    The spread is that of a normal distribution with the same quartiles; the standard deviation
+    where more than half of the values are equal.
+    """
+    known = ~found.isnan()
+    low, middle, high = found.nanquantile(found.new_tensor([0.25, 0.5, 0.75]), dim=0)
+    middle = middle.nan_to_num(0.0)
+    variance = torch.where(known, found - middle, 0.0).square().sum(0) / known.sum(0).clamp_min(1)
+    spread = ((high - low) / _QUARTILES).nan_to_num(0.0)
+    spread = torch.where(spread > 0, spread, variance.sqrt())
+    return middle, scale_of(spread, middle)
 
 
 def _statistics(x: Tensor, window: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from aleator.inputs.sources import Schema, Source
 
 # The longest series of irregular times has about so many steps, unless a width is given.
 _MOST_STEPS = 512
+_QUANTILE = 0.75
 # Times of which this share are equally far apart are regular, and are not thinned out.
 _REGULAR_SHARE, _TOLERANCE = 0.9, 0.01
 # Times are rounded: what is closer to the next step than this share of it is in the next step.
@@ -108,12 +109,12 @@ class EventSeries(Source):
 
     Examples
     --------
-    >>> one = np.zeros(3, np.int64)
-    >>> events = EventSeries(np.array(["a"]), one, np.array([0.0, 10, 30]), one,
-    ...                      np.array([1.0, 2, 3]), ["pulse"])
+    >>> one = np.zeros(4, np.int64)
+    >>> events = EventSeries(np.array(["a"]), one, np.array([0.0, 10, 20, 40]), one,
+    ...                      np.array([1.0, 2, 3, 4]), ["pulse"])
     >>> grid = events.learn_grid()
     >>> events.on_grid(grid, ["pulse"]).gather(np.array([0]))[0].tolist()
-    [[1.0, 2.0, nan]]
+    [[1.0, 2.0, 3.0, nan, 4.0]]
     """
 
     modality = "series"
@@ -179,8 +180,9 @@ class EventSeries(Source):
     def learn_grid(self) -> Grid:
         """Choose the grid: the width that was given, or the usual distance of two times.
 
-        The width is the median distance of two successive times at which anything was observed, but
-        wide enough for the longest series to have 512 steps, unless times are regular.
+        The width is the upper quartile of the distances of two successive times at which anything
+        was observed, so that most steps have an observation; but wide enough for the longest series
+        to have 512 steps, unless times are regular.
 
         Returns
         -------
@@ -192,7 +194,7 @@ class EventSeries(Source):
         gaps = gaps[gaps > 0]
         if len(gaps) == 0:
             return Grid(1.0, self._start, self._dates)
-        width = float(np.median(gaps))
+        width = float(np.quantile(gaps, _QUANTILE, method="lower"))
         regular = np.mean(np.abs(gaps / width - 1) < _TOLERANCE) >= _REGULAR_SHARE
         spans = self._since_start(self._start)
         longest = float(spans.max()) if len(spans) else 0.0

@@ -48,8 +48,9 @@ def open_series(
         Column of values.
     bin_width : float, default=None
         Width of the steps on which observations are put, in the unit of `time`; in seconds if times
-        are dates, and in days if they are durations. None learns it in `fit`: the median distance
-        of two successive times of a series, but wide enough for the longest to have 512 steps.
+        are dates, and in days if they are durations. None learns it in `fit`: the upper quartile of
+        the distances of two successive times of a series, but wide enough for the longest series to
+        have 512 steps.
     start : float, default=None
         Time at which all series begin, if times are numbers. None is the first time of each series.
 

@@ -79,9 +79,14 @@ class SeriesSource(Source):
         return len(self._series[0]) if self._series else 0
 
     @property
+    def lengths(self) -> list[int]:
+        """Number of steps of every series."""
+        return [one.shape[1] for one in self._series]
+
+    @property
     def longest(self) -> int:
         """Number of steps of the longest series."""
-        return max((one.shape[1] for one in self._series), default=0)
+        return max(self.lengths, default=0)
 
     @property
     def rows_per_chunk(self) -> int:

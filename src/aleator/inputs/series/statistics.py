@@ -70,17 +70,24 @@ class ChannelStatistics:
                 _raise_infinity(source, chunk, n_channels, start)
             known = (~gaps).sum(axis=1)
             divisor = np.maximum(known, 1)
-            part_mean = np.where(gaps, 0, values).sum(axis=1) / divisor
-            part_squares = np.square(np.where(gaps, 0, values - part_mean[:, None])).sum(axis=1)
-            # Means and squares of two parts together (Chan, Golub and LeVeque 1979).
-            total = np.maximum(count + known, 1)
-            shift = part_mean - mean
-            mean = mean + np.where(known > 0, shift * known / total, 0)
-            squares = squares + part_squares + np.square(shift) * count * known / total
+            with np.errstate(over="ignore", invalid="ignore"):  # which is an error below
+                part_mean = np.where(gaps, 0, values).sum(axis=1) / divisor
+                part_squares = np.square(np.where(gaps, 0, values - part_mean[:, None])).sum(axis=1)
+                # Means and squares of two parts together (Chan, Golub and LeVeque 1979).
+                total = np.maximum(count + known, 1)
+                shift = part_mean - mean
+                mean = mean + np.where(known > 0, shift * known / total, 0)
+                squares = squares + part_squares + np.square(shift) * count * known / total
             count = count + known
             start += len(chunk)
         steps = np.sort(np.concatenate(lengths))
         deviation = np.sqrt(squares / np.maximum(count, 1))
+        if not np.isfinite(deviation).all():
+            channel = int(np.flatnonzero(~np.isfinite(deviation))[0])
+            raise ValueError(
+                f"X contains values in channel {channel} that are too large for float32: rescale "
+                "them"
+            )
         # As in scikit-learn, what varies only by rounding is constant.
         constant = deviation <= 10 * np.finfo(np.float64).eps * np.abs(mean)
         total_steps = n_channels * int(steps.sum())
