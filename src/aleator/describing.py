@@ -124,7 +124,7 @@ def describe(X: Any, *, modality: str = "auto", device: str = "auto") -> Descrip
         given_shape=tuple(data.shape[1:]),
         input_shape=adapter.shape,
         columns=columns,
-        missing=sum(column.missing for column in columns) / max(1, len(columns)),
+        missing=adapter.missing_share,
         facts=adapter.facts(),
         source="memory" if data.source.in_memory else "files",
         placement=place_input(

@@ -107,6 +107,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     _supported_modalities: ClassVar[Sequence[str] | None] = None
     # Whether a method mixes or compares the numbers of samples one by one, as if they had axes.
     _reads_numbers: ClassVar[bool] = False
+    # Whether a method can process samples with gaps, given encoders that can.
+    _takes_gaps: ClassVar[bool] = True
 
     def _check_parameters(self) -> None:
         """Raise ValueError for parameters that are wrong whatever the data are."""
@@ -203,6 +205,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         modality = infer_modality(self.modality, data.shape, data.source.modality)
         self._check_modality(modality)
         adapter = fit_adapter(modality.layout, data, name, self.preprocessing)
+        modality = get_modality(adapter.modality)  # another one, if series have gaps
+        self._check_modality(modality)
         orders = check_sample_order(sample_order, len(data.source))
         with open_run(
             self, data, self._labels_of_run(y), orders, **saving, processes=processes
@@ -397,6 +401,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _check_modality(self, modality: Modality) -> None:
         supported = self._supported_modalities
+        if modality.has_gaps and not self._takes_gaps:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of one length without gaps, but X is "
+                f"{modality.layout.plural}: cut series to one length and fill their gaps first, or "
+                "use LFR, RandomFeatures or another method that masks them"
+            )
         if supported is not None and modality.name not in supported:
             names = " and ".join(get_modality(name).layout.plural for name in supported)
             raise ValueError(

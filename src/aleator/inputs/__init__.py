@@ -9,6 +9,7 @@ from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.pieces import PiecewiseSource
 from aleator.inputs.reading import RawData, read, read_numbers
+from aleator.inputs.series.adapter import SeriesAdapter
 from aleator.inputs.sources import (
     ArraySource,
     DatasetSource,
@@ -22,6 +23,6 @@ from aleator.inputs.texts.adapter import TextAdapter
 __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
     "GraphAdapter", "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema",
-    "Source", "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read",
-    "read_numbers", "restore_adapter",
+    "SeriesAdapter", "Source", "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source",
+    "read", "read_numbers", "restore_adapter",
 ]  # fmt: skip

@@ -35,6 +35,9 @@ class ArrayLayout:
     packed : bool, default=False
         Whether the numbers of a sample mean something only together, so that those of two samples
         cannot be mixed, exchanged or compared one by one.
+    with_gaps : ArrayLayout or None, default=None
+        Layout of samples of the same kind that have gaps, or different lengths; None if there may
+        be none.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class ArrayLayout:
     given_as: str = "array"
     finds_channels: bool = False
     packed: bool = False
+    with_gaps: ArrayLayout | None = None
 
     @property
     def rank(self) -> int:

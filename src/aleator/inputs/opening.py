@@ -16,6 +16,7 @@ from aleator.inputs.graphs.tu_format import is_tu_folder
 from aleator.inputs.images.source import image_files, open_images
 from aleator.inputs.npy_files import NpyFilesSource, is_plain
 from aleator.inputs.pieces import BUFFER_SIZE
+from aleator.inputs.series.ts_files import is_ts_path, read_ts
 from aleator.inputs.table_files import TableFiles, open_table
 
 
@@ -61,6 +62,8 @@ def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> A
     root = os.fspath(path)
     if "://" not in root and os.path.isdir(root) and is_tu_folder(root):
         return open_graphs(root)
+    if is_ts_path(root) and "://" not in root:
+        return read_ts(root)
     if "://" not in root and os.path.isdir(root) and image_files(root) and not holds_tables(root):
         return open_images(root)
     files = find_files(path)

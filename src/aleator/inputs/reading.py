@@ -15,6 +15,7 @@ from aleator.inputs.graphs.source import as_graphs
 from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
+from aleator.inputs.series.source import as_series
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
@@ -82,6 +83,11 @@ def read(
     RawData
     """
     X = open_source(X)
+    if modality != Images.modality:
+        series = as_series(X, asked="series" in modality)
+        if series is not None:
+            _check_length(len(series), min_samples, estimator_name)
+            return RawData(series)
     if not is_frame(X):
         graphs = as_graphs(X)
         if graphs is not None:

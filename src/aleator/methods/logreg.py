@@ -61,6 +61,7 @@ class LogReg(ClassifierLearner):
     max_iter: int = 1000
 
     _reads_numbers: ClassVar[bool] = True
+    _takes_gaps: ClassVar[bool] = False
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": FlattenSpec(),
         "classifier": ClassifierSpec(),

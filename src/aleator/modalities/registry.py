@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aleator.modalities.graph import GRAPH
 from aleator.modalities.image import IMAGE
+from aleator.modalities.irregular_series import IRREGULAR_SERIES
 from aleator.modalities.series import SERIES
 from aleator.modalities.spec import Modality
 from aleator.modalities.table import TABLE
@@ -107,5 +108,5 @@ def infer_modality(choice: str, shape: tuple[int, ...], kind: str | None = None)
     raise ValueError(f"the modality of data of shape {shape} cannot be inferred ({known})")
 
 
-for _modality in (TABLE, SERIES, IMAGE, TEXT, GRAPH):
+for _modality in (TABLE, SERIES, IMAGE, TEXT, IRREGULAR_SERIES, GRAPH):
     register_modality(_modality)

@@ -64,6 +64,8 @@ class Modality:
         What LFR's ``predictor_epochs=None`` stands for.
     inferred : bool, default=True
         Whether ``modality="auto"`` selects this kind for arrays of its rank.
+    has_gaps : bool, default=False
+        Whether samples hold NaN, which the networks mask.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Modality:
     learning_rate: float = 1e-3
     predictor_epochs: int = 1
     inferred: bool = True
+    has_gaps: bool = False
 
     @property
     def name(self) -> str:
