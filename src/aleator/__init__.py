@@ -17,6 +17,7 @@ from aleator.version import __version__
 if TYPE_CHECKING:
     from aleator import diversity, evaluation, losses, modalities, networks, views
     from aleator.describing import describe
+    from aleator.inputs.audio.source import open_audio
     from aleator.inputs.graphs.source import open_graphs
     from aleator.inputs.images.source import open_images
     from aleator.inputs.series.opening import open_series
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "RandomFeatures",
-    "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC", "describe", "load", "open_graphs",
-    "open_images", "open_series", "open_table",
+    "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC", "describe", "load", "open_audio",
+    "open_graphs", "open_images", "open_series", "open_table",
     "diversity", "evaluation", "losses", "modalities", "networks", "views",
     "__version__",
 ]  # fmt: skip
@@ -60,6 +61,8 @@ def __getattr__(name: str) -> Any:
         value = import_module("aleator.loading").load
     elif name == "describe":
         value = import_module("aleator.describing").describe
+    elif name == "open_audio":
+        value = import_module("aleator.inputs.audio.source").open_audio
     elif name == "open_graphs":
         value = import_module("aleator.inputs.graphs.source").open_graphs
     elif name == "open_images":

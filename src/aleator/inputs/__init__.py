@@ -3,6 +3,7 @@
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter, AdapterSource, ColumnRecord
 from aleator.inputs.adapters import fit_adapter, restore_adapter
+from aleator.inputs.audio.adapter import AudioAdapter
 from aleator.inputs.graphs.adapter import GraphAdapter
 from aleator.inputs.images.adapter import ImageAdapter
 from aleator.inputs.layout import ArrayLayout
@@ -21,8 +22,8 @@ from aleator.inputs.tables import TableAdapter
 from aleator.inputs.texts.adapter import TextAdapter
 
 __all__ = [
-    "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "ColumnRecord", "DatasetSource",
-    "GraphAdapter", "ImageAdapter", "InputAdapter", "PiecewiseSource", "RawData", "Schema",
-    "SeriesAdapter", "Source", "TableAdapter", "TextAdapter", "evenly_spaced", "fit_adapter", "open_source",
-    "read", "read_numbers", "restore_adapter",
+    "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "AudioAdapter", "ColumnRecord",
+    "DatasetSource", "GraphAdapter", "ImageAdapter", "InputAdapter", "PiecewiseSource",
+    "RawData", "Schema", "SeriesAdapter", "Source", "TableAdapter", "TextAdapter", "evenly_spaced",
+    "fit_adapter", "open_source", "read", "read_numbers", "restore_adapter",
 ]  # fmt: skip

@@ -10,6 +10,8 @@ import numpy as np
 from aleator.exceptions import MissingValuesError
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter
+from aleator.inputs.audio.adapter import AudioAdapter
+from aleator.inputs.audio.source import Clips
 from aleator.inputs.graphs.adapter import GraphAdapter
 from aleator.inputs.graphs.source import Graphs
 from aleator.inputs.images.adapter import ImageAdapter
@@ -34,7 +36,8 @@ ADAPTERS: dict[str, type[Adapter]] = {
         ImageAdapter,
         SeriesAdapter,
         GraphAdapter,
-    )  # fmt: skip
+        AudioAdapter,
+    )
 }
 
 
@@ -72,6 +75,10 @@ def fit_adapter(
     source = data.source
     if layout.given_as == TextAdapter.form:
         return TextAdapter(layout, estimator_name).fit(data, preprocessing)
+    if layout.given_as == AudioAdapter.form:
+        return AudioAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, Clips):
+        raise ValueError(f"X is audio, but the modality is {layout.name!r}: leave it at 'auto'")
     if layout.given_as == GraphAdapter.form:
         return GraphAdapter(layout, estimator_name).fit(data, preprocessing)
     if isinstance(source, Graphs):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.audio.source import open_audio, wav_files
 from aleator.inputs.files import NPY, find_files, holds_tables, naming
 from aleator.inputs.graphs.source import open_graphs
 from aleator.inputs.graphs.tu_format import is_tu_folder
@@ -62,6 +63,8 @@ def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> A
     root = os.fspath(path)
     if "://" not in root and os.path.isdir(root) and is_tu_folder(root):
         return open_graphs(root)
+    if "://" not in root and os.path.isdir(root) and wav_files(root) and not holds_tables(root):
+        return open_audio(root)
     if is_ts_path(root) and "://" not in root:
         return read_ts(root)
     if "://" not in root and os.path.isdir(root) and image_files(root) and not holds_tables(root):

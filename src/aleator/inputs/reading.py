@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_array
 
+from aleator.inputs.audio.source import Clips, as_audio
 from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
 from aleator.inputs.graphs.source import as_graphs
 from aleator.inputs.images.source import Images, as_images
@@ -83,6 +84,10 @@ def read(
     RawData
     """
     X = open_source(X)
+    clips = as_audio(X, asked=modality == Clips.modality)
+    if clips is not None:
+        _check_length(len(clips), min_samples, estimator_name)
+        return RawData(clips)
     if modality != Images.modality:
         series = as_series(X, asked="series" in modality)
         if series is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aleator.modalities.audio import AUDIO
 from aleator.modalities.graph import GRAPH
 from aleator.modalities.image import IMAGE
 from aleator.modalities.irregular_series import IRREGULAR_SERIES
@@ -108,5 +109,5 @@ def infer_modality(choice: str, shape: tuple[int, ...], kind: str | None = None)
     raise ValueError(f"the modality of data of shape {shape} cannot be inferred ({known})")
 
 
-for _modality in (TABLE, SERIES, IMAGE, TEXT, IRREGULAR_SERIES, GRAPH):
+for _modality in (TABLE, SERIES, IMAGE, TEXT, IRREGULAR_SERIES, GRAPH, AUDIO):
     register_modality(_modality)
