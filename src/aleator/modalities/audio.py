@@ -11,8 +11,13 @@ from aleator.networks.irregular_cnn import irregular_cnn_encoder, irregular_cnn_
 from aleator.projectors.convolutions import RandomConvolutions
 from aleator.projectors.hydra import CompetingConvolutions
 from aleator.projectors.irregular import IrregularFeatures
+from aleator.projectors.length_groups import in_length_groups
 from aleator.projectors.subsequences import RandomSubsequences
 from aleator.projectors.summaries import WindowSummaries
+
+_CONVOLUTIONS = partial(IrregularFeatures.build, family=RandomConvolutions)
+_HYDRA = partial(IrregularFeatures.build, family=CompetingConvolutions)
+_SUBSEQUENCES = partial(IrregularFeatures.build, family=RandomSubsequences)
 
 AUDIO = Modality(
     layout=ArrayLayout(
@@ -26,10 +31,11 @@ AUDIO = Modality(
     encoders={"cnn": irregular_cnn_encoder},
     projectors={
         "cnn": irregular_cnn_projector,
-        "convolutions": partial(IrregularFeatures.build, family=RandomConvolutions),
-        "hydra": partial(IrregularFeatures.build, family=CompetingConvolutions),
-        "subsequences": partial(IrregularFeatures.build, family=RandomSubsequences),
-        "summaries": WindowSummaries.build,
+        # Clips differ in length more than series do: see `LengthGroups`.
+        "convolutions": partial(in_length_groups, build=_CONVOLUTIONS),
+        "hydra": partial(in_length_groups, build=_HYDRA),
+        "subsequences": partial(in_length_groups, build=_SUBSEQUENCES),
+        "summaries": partial(in_length_groups, build=WindowSummaries.build),
     },
     random_features=("convolutions", "subsequences", "summaries"),
     projection_head=IRREGULAR_SERIES.projection_head,

@@ -243,6 +243,22 @@ def _read_graphs(folder: Path, draw: random.Random) -> None:
     aleator.RandomFeatures(n_features=4, random_state=0).fit(graphs)
 
 
+def _write_wav(folder: Path) -> None:
+    import wave
+
+    random_numbers = np.random.default_rng(0)
+    for number, width in enumerate((1, 2, 3, 4)):
+        data = random_numbers.integers(0, 256, 120 * width, dtype=np.uint8).tobytes()
+        (folder / f"{number % 2}").mkdir(exist_ok=True)
+        with wave.open(str(folder / f"{number % 2}" / f"{number}.wav"), "wb") as file:
+            file.setparams((1 + number % 2, width, 2000, 0, "NONE", ""))
+            file.writeframes(data)
+
+
+def _read_wav(folder: Path, draw: random.Random) -> None:
+    aleator.RandomFeatures(n_features=4, projector="summaries", random_state=0).fit(folder)
+
+
 LOADERS = {
     "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
     "checkpoint": Loader(
@@ -259,5 +275,6 @@ LOADERS = {
     "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
     "images": Loader(_write_images, _mutate_any, _read_images, [ValueError]),
     "graphs": Loader(_write_graphs, _mutate_any, _read_graphs, [ValueError, FileNotFoundError]),
+    "wav": Loader(_write_wav, _mutate_any, _read_wav, [ValueError, FileNotFoundError]),
     "npy": Loader(_make_npy, _mutate_any, _read_npy, [ValueError]),
 }
