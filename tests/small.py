@@ -15,6 +15,8 @@ SETTINGS = {**TRAINING, "n_projectors": 2, "n_candidates": 4, "predictor_epochs"
 
 ALL = sorted(methods.__all__)
 TRAINED = [name for name in ALL if name not in ("RandomEncoder", "RandomFeatures", "LogReg")]
+# Methods that need samples of one size, and built-in views, which graphs do not have.
+NOT_FOR_GRAPHS = ("Autoencoder", "DACL", "LogReg", "BYOL", "SimCLR", "SimSiam", "SCARF", "TSTCC")
 # Kinds of data of the methods that do not accept all.
 SPECIAL = {"SCARF": ("table",), "TSTCC": ("series",)}
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-DOCUMENTS = ["images", "large-data", "several-parts", "tables", "text", "your-own"]
+DOCUMENTS = [
+    "audio", "graphs", "images", "large-data", "several-parts", "tables", "text", "your-own",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -17,7 +17,10 @@ from aleator.version import __version__
 if TYPE_CHECKING:
     from aleator import diversity, evaluation, losses, modalities, networks, views
     from aleator.describing import describe
+    from aleator.inputs.audio.source import open_audio
+    from aleator.inputs.graphs.source import open_graphs
     from aleator.inputs.images.source import open_images
+    from aleator.inputs.series.opening import open_series
     from aleator.inputs.table_files import open_table
     from aleator.loading import load
     from aleator.methods import (
@@ -39,8 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Autoencoder", "BYOL", "DACL", "DIET", "LFR", "LogReg", "RandomEncoder", "RandomFeatures",
-    "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC", "describe", "load", "open_images",
-    "open_table",
+    "SCARF", "STab", "SimCLR", "SimSiam", "Supervised", "TSTCC", "describe", "load", "open_audio",
+    "open_graphs", "open_images", "open_series", "open_table",
     "diversity", "evaluation", "losses", "modalities", "networks", "views",
     "__version__",
 ]  # fmt: skip
@@ -58,8 +61,14 @@ def __getattr__(name: str) -> Any:
         value = import_module("aleator.loading").load
     elif name == "describe":
         value = import_module("aleator.describing").describe
+    elif name == "open_audio":
+        value = import_module("aleator.inputs.audio.source").open_audio
+    elif name == "open_graphs":
+        value = import_module("aleator.inputs.graphs.source").open_graphs
     elif name == "open_images":
         value = import_module("aleator.inputs.images.source").open_images
+    elif name == "open_series":
+        value = import_module("aleator.inputs.series.opening").open_series
     elif name == "open_table":
         value = import_module("aleator.inputs.table_files").open_table
     else:

@@ -189,7 +189,7 @@ def _described(data: RawData, adapter: Adapter, device: torch.device) -> Descrip
         given_shape=() if parts else tuple(data.shape[1:]),
         input_shape=adapter.shape,
         columns=columns,
-        missing=sum(column.missing for column in columns) / max(1, len(columns)),
+        missing=adapter.missing_share,
         facts=adapter.facts(),
         source="memory" if data.source.in_memory else "files",
         placement=placement,

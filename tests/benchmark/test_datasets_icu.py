@@ -9,10 +9,16 @@ import pytest
 
 from aleator.benchmark import datasets
 from aleator.benchmark.datasets import cache, physionet2012, split
+from aleator.benchmark.real_data.series import load_physionet2012
 from tests.benchmark.helpers import expect_size
 
 _HOURS = {"train": (60, 5), "test": (9,), "val": (4,)}  # of each stay in MIMIC-III
 _DAYS = {"a": (3, 9, -1, 20), "b": (1, 5)}  # of each stay in PhysioNet 2012
+
+
+def _deaths(days):
+    """Of made-up stays, those of an odd number of days ended with death."""
+    return np.array(days) % 2
 
 
 class TestMIMIC3:
@@ -170,7 +176,8 @@ class TestPhysioNet2012:
         for part, texts in records.items():
             lines = ["RecordID,SAPS-I,SOFA,Length_of_stay,Survival,In-hospital_death"]
             days = _DAYS[part]
-            lines += [f"{record},6,1,{n},-1,0" for record, n in zip(texts, days, strict=False)]
+            rows = zip(texts, days, _deaths(days), strict=False)
+            lines += [f"{record},6,1,{n},-1,{died}" for record, n, died in rows]
             (folder / f"Outcomes-{part}.txt").write_text("\n".join(lines) + "\n")
             inside = folder / f"set-{part}"
             inside.mkdir(exist_ok=True)
@@ -204,6 +211,7 @@ class TestPhysioNet2012:
                 kind = np.float32 if key == "value" else np.uint16
                 arrays[f"{part}_{key}"] = column.astype(kind)
             arrays[f"{part}_length_of_stay"] = np.array(_DAYS[part], np.int16)
+            arrays[f"{part}_in_hospital_death"] = _deaths(_DAYS[part]).astype(np.uint8)
         folder.mkdir(exist_ok=True)
         np.savez(folder / "physionet2012.npz", **arrays)
 
@@ -213,6 +221,24 @@ class TestPhysioNet2012:
         self.pack(tmp_path / "npz", records)
         sums = {datasets.load("physionet2012", folder).sha256 for folder in tmp_path.iterdir()}
         assert len(sums) == 1
+
+    @pytest.mark.parametrize("how", ["folder", "npz"])
+    def test_as_it_is(self, records, tmp_path, how):
+        """Observations at their own minutes, and who died, without any preparation."""
+        if how == "npz":
+            self.pack(tmp_path, records)
+        else:
+            self.write(tmp_path, records)
+        X_train, y_train, X_test, y_test = load_physionet2012(tmp_path)
+        assert y_train.tolist() == _deaths(_DAYS["a"])[: len(records["a"])].tolist()
+        assert len(X_test) == len(y_test) == len(records["b"])
+        assert set(X_train.channel_names) >= {"Age", "HR", "Height", "pH"}
+        times, which, values = X_train.gather(np.array([0]))[0]
+        height = X_train.channel_names.index("Height")
+        assert values[which == height].tolist() == [-1]  # as published
+        lines = next(iter(records["a"].values())).splitlines()[2:]
+        minutes = [60 * int(line[:2]) + int(line[3:5]) for line in lines]
+        assert times.tolist() == sorted(minutes)
 
     def test_channels_and_classes(self, records, tmp_path):
         record = next(iter(records["a"]))

@@ -21,7 +21,11 @@ def with_value(shape, where, value):
     ("X", "message"),
     [
         (with_value((20, 3), (7, 1), np.inf), r"inf.*row 7, column 1"),
-        (with_value((20, 2, 9), (3, 1, 4), np.nan), r"NaN.*row 3, channel 1, time 4; 1 of 20"),
+        (with_value((20, 2, 9), (3, 1, 4), np.inf), r"inf.*row 3, channel 1, time 4; 1 of 20"),
+        (
+            with_value((9, 1, 4, 5), (2, 0, 3, 1), np.nan),
+            r"NaN.*row 2, channel 0, height 3.*1 of 9",
+        ),
         (with_value((9, 1, 4, 5), (2, 0, 3, 1), -np.inf), r"row 2, channel 0, height 3, width 1"),
         (pd.DataFrame({"age": [1.0, np.inf], "pay": [1, 2]}), "inf.*row 1, column 'age'"),
         (pl.DataFrame({"age": [1.0, np.inf], "pay": [1, None]}), "inf.*row 1, column 'age'"),

@@ -108,6 +108,10 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     _saved_attributes: ClassVar[Sequence[str]] = ("embedding_dim_",)
     # Names of the modalities that a method can process; None: all.
     _supported_modalities: ClassVar[Sequence[str] | None] = None
+    # Whether a method mixes or compares the numbers of samples one by one, as if they had axes.
+    _reads_numbers: ClassVar[bool] = False
+    # Whether a method can process samples with gaps, given encoders that can.
+    _takes_gaps: ClassVar[bool] = True
 
     def _check_parameters(self) -> None:
         """Raise ValueError for parameters that are wrong whatever the data are."""
@@ -149,7 +153,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X : array-like, tensor, data frame, path, torch Dataset, object of pyarrow or dict of them
             Training data of shape (n, columns), (n, channels, time) or (n, channels, height,
             width). Arrays are not copied, and memory-mapped arrays and datasets are read batch by
-            batch. A list, an array or a column of strings is texts. A table may have text,
+            batch. A list, an array or a column of strings is texts; a list or a folder of
+            images or of graphs is what it holds. A table may have text,
             categories, dates and missing values; `aleator.describe` says what is made of them. A
             path or URL is that of a Parquet, Arrow, CSV or .npy file, or of a folder of them,
             which may be larger than memory: row groups are read in random order and mixed in a
@@ -206,6 +211,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         layout = infer_layout(self.modality, data)
         self._check_layout(layout)
         adapter = fit_adapter(layout, data, name, self.preprocessing)
+        self._check_layout(adapter.layout)  # another one, if series have gaps
         orders = check_sample_order(sample_order, len(data.source))
         with open_run(
             self, data, self._labels_of_run(y), orders, **saving, processes=processes
@@ -402,11 +408,23 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _check_layout(self, layout: ArrayLayout) -> None:
         supported = self._supported_modalities
+        if layout.has_gaps and not self._takes_gaps:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of one length without gaps, but X is "
+                f"{layout.plural}: cut series to one length and fill their gaps first, or "
+                "use LFR, RandomFeatures or another method that masks them"
+            )
         if supported is not None and layout.name not in supported:
             names = " and ".join(get_modality(name).layout.plural for name in supported)
             shape = "" if layout.given_as == "parts" else f" of shape {layout}"
             raise ValueError(
                 f"{type(self).__name__} works on {names}, but X is {layout.plural}{shape}"
+            )
+        if self._reads_numbers and layout.packed:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of one size, but X is "
+                f"{layout.plural}, which have none: embed them with LFR, RandomFeatures "
+                "or RandomEncoder first"
             )
 
     def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:

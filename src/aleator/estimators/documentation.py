@@ -9,9 +9,9 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. For "random-features", None is 512 for series and texts, 1024 for
-    tables, 2048 for images and the largest of them for several parts, but 512 for all if there are
-    less than 2048 samples. For networks, None is 256 for tables, texts and several parts, 2048 for
+    Width of the embedding. For "random-features", None is 1024 for tables, 2048 for images, 512
+    for all others and the largest of them for several parts, but 512 for all if there are less than
+    2048 samples. For networks, None is 256 for tables, texts, graphs and several parts, 2048 for
     images, the flattened width of the CNN for series (at most 1024 for long series, whose CNN is
     pooled), 64 for a TCN and 128 for a transformer.
 encoder : str, torch.nn.Module or callable, default=?
@@ -21,13 +21,15 @@ encoder : str, torch.nn.Module or callable, default=?
     network, which is trained), "auto" (the paper's network) and "mlp"; for tables "mlp-hidden"
     (which ends with a hidden layer and its ReLU); for series "cnn", "cnn-pooled" (width independent
     of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
-    "tcn" and "transformer" (of patches of time steps); for images "resnet18".""",
+    "tcn" and "transformer" (of patches of time steps); for images "resnet18"; for graphs
+    "gin".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image", "text"} or dict of them, default=?
+modality : {"auto", "table", "series", "image", "text", "graph", "audio"} or dict, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
-    is text; a list or a folder of images is images. If X is a dict of several parts, a dict names
-    the kinds of those parts that "auto" would not find.
+    is text; a list or a folder of images is images, one of graphs is graphs, and what
+    `aleator.open_audio` returns is audio. If X is a dict of several parts, a dict names the kinds
+    of those parts that "auto" would not find.
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.

@@ -20,6 +20,8 @@ from aleator.evaluation.metrics import classification_metrics
 from aleator.evaluation.probes import logistic_regression
 from aleator.evaluation.probing import check_labels
 from aleator.inputs import read, read_numbers
+from aleator.inputs.audio.source import Clips
+from aleator.inputs.graphs.source import Graphs
 from aleator.inputs.images.source import Images
 from aleator.inputs.parts.source import is_parts
 from aleator.validation import check_int
@@ -336,7 +338,7 @@ def _take(X: Any, rows: np.ndarray) -> Any:
     if not _needs_reading(X):
         return X[rows]
     source = read(X).source
-    return source[rows] if isinstance(source, Images) else source.gather(rows)
+    return source[rows] if isinstance(source, (Images, Graphs, Clips)) else source.gather(rows)
 
 
 def _seeded_clone(classifier: Any, seed: int) -> Any:

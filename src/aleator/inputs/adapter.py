@@ -14,7 +14,9 @@ from aleator.inputs.adapter_base import Adapter, ColumnRecord, check_preprocessi
 from aleator.inputs.images.channels import ChannelsFirst
 from aleator.inputs.images.decoding import has_channels_last
 from aleator.inputs.layout import ArrayLayout
+from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
+from aleator.inputs.series.source import SeriesSource, as_series
 from aleator.inputs.tables.printing import format_columns
 
 
@@ -128,6 +130,16 @@ class InputAdapter(Adapter):
 
     def read(self, X: Any) -> AdaptedSource:
         """Read new data and return a source of converted samples."""
+        X = open_source(X)
+        series = None if self.layout.with_gaps is None else as_series(X)
+        if isinstance(series, SeriesSource) and len({*series.lengths}) == 1:
+            X = np.stack([*series.gather(np.arange(len(series)))])
+        elif series is not None:
+            raise ValueError(
+                f"{self.estimator_name} was fitted on {self.layout.plural} of one length without "
+                "gaps, but those of X have different lengths or times: fit it with modality="
+                f"{self.layout.with_gaps.name!r}"  # type: ignore[union-attr]
+            )
         return self.adapt(read_numbers(X, estimator_name=self.estimator_name))
 
     def convert(self, values: np.ndarray) -> np.ndarray:
@@ -177,7 +189,13 @@ class InputAdapter(Adapter):
     ) -> None:
         """Raise ValueError at the first value that is missing, infinite or beyond float32."""
         if (problem := self._describe_problem(values, converted, first_row, data)) is not None:
-            raise ValueError(f"X contains {problem}. {_ADVICE}")
+            raise ValueError(f"X contains {problem}. {self._advice}")
+
+    @property
+    def _advice(self) -> str:
+        if self.layout.with_gaps is None:
+            return _ADVICE
+        return f"{_ADVICE}, or fit with modality={self.layout.with_gaps.name!r}, which masks them"
 
     def _describe_problem(
         self, values: np.ndarray, converted: np.ndarray, first_row: int, data: RawData
@@ -224,7 +242,7 @@ class InputAdapter(Adapter):
             error = ValueError if infinite else MissingValuesError
             raise error(
                 f"X contains {problem}; {rows_with_gaps} of {len(data.source)} rows have NaN or "
-                f"inf. {_ADVICE}"
+                f"inf. {self._advice}"
             )
         if scaler is not None:
             trailing = (1,) * (len(self.shape) - 1)

@@ -10,11 +10,17 @@ import numpy as np
 from aleator.exceptions import MissingValuesError
 from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter
+from aleator.inputs.audio.adapter import AudioAdapter
+from aleator.inputs.audio.source import Clips
+from aleator.inputs.graphs.adapter import GraphAdapter
+from aleator.inputs.graphs.source import Graphs
 from aleator.inputs.images.adapter import ImageAdapter
 from aleator.inputs.images.source import Images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.parts.adapter import PartsAdapter
 from aleator.inputs.reading import RawData
+from aleator.inputs.series.adapter import SeriesAdapter
+from aleator.inputs.series.source import SeriesSource
 from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
 from aleator.inputs.tables import TableAdapter
@@ -24,7 +30,16 @@ from aleator.inputs.texts.source import TextSource
 # Under the names that saved models have. Those of older versions have none, and are of arrays.
 ADAPTERS: dict[str, type[Adapter]] = {
     adapter.form: adapter
-    for adapter in (InputAdapter, TableAdapter, TextAdapter, ImageAdapter, PartsAdapter)
+    for adapter in (
+        InputAdapter,
+        TableAdapter,
+        TextAdapter,
+        ImageAdapter,
+        SeriesAdapter,
+        GraphAdapter,
+        AudioAdapter,
+        PartsAdapter,
+    )
 }
 
 
@@ -33,7 +48,8 @@ def fit_adapter(
 ) -> Adapter:
     """Learn from training data how to convert data like them.
 
-    Numbers without gaps are standardized as they are. Of any other table, features are made.
+    Numbers without gaps are standardized as they are. Of any other table, features are made. Series
+    with gaps or of different lengths get the layout that their own has for them.
 
     Parameters
     ----------
@@ -63,6 +79,22 @@ def fit_adapter(
         return PartsAdapter(layout, estimator_name).fit(data, preprocessing)
     if layout.given_as == TextAdapter.form:
         return TextAdapter(layout, estimator_name).fit(data, preprocessing)
+    if layout.given_as == AudioAdapter.form:
+        return AudioAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, Clips):
+        raise ValueError(f"X is audio, but the modality is {layout.name!r}: leave it at 'auto'")
+    if layout.given_as == GraphAdapter.form:
+        return GraphAdapter(layout, estimator_name).fit(data, preprocessing)
+    if isinstance(source, Graphs):
+        raise ValueError(f"X is graphs, but the modality is {layout.name!r}: leave it at 'auto'")
+    if source.modality == SeriesSource.modality or layout.given_as == SeriesAdapter.form:
+        irregular = layout if layout.given_as == SeriesAdapter.form else layout.with_gaps
+        if irregular is None:
+            raise ValueError(
+                f"X is series of different lengths, but the modality is {layout.name!r}: leave it "
+                "at 'auto'"
+            )
+        return SeriesAdapter(irregular, estimator_name).fit(data, preprocessing)
     if isinstance(source, Images):
         if layout.name != Images.modality:
             raise ValueError(
@@ -86,6 +118,8 @@ def fit_adapter(
         try:
             return InputAdapter(layout, estimator_name).fit(data, preprocessing)
         except MissingValuesError:
+            if layout.with_gaps is not None:
+                return SeriesAdapter(layout.with_gaps, estimator_name).fit(data, preprocessing)
             if not layout.mixed_columns:
                 raise
     return TableAdapter(layout, estimator_name).fit(data, preprocessing)

@@ -30,7 +30,14 @@ class ArrayLayout:
         Form in which the data are given, if it is not an array: the `form` of their adapter.
     finds_channels : bool, default=False
         Whether an array may have its channels as the last axis, where no other axis can be theirs.
-
+    packed : bool, default=False
+        Whether the numbers of a sample mean something only together, so that those of two samples
+        cannot be mixed, exchanged or compared one by one.
+    has_gaps : bool, default=False
+        Whether samples hold NaN, which the networks mask.
+    with_gaps : ArrayLayout or None, default=None
+        Layout of samples of the same kind that have gaps, or different lengths; None if there may
+        be none.
     parts : dict of str to ArrayLayout, default={}
         Axes of every part, if there are several kinds of data at once.
 
@@ -50,6 +57,9 @@ class ArrayLayout:
     mixed_columns: bool = False
     given_as: str = "array"
     finds_channels: bool = False
+    packed: bool = False
+    has_gaps: bool = False
+    with_gaps: ArrayLayout | None = None
     parts: dict[str, ArrayLayout] = field(default_factory=dict)
 
     @classmethod

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.audio.source import open_audio, wav_files
 from aleator.inputs.files import NPY, find_files, holds_tables, naming
+from aleator.inputs.graphs.source import open_graphs
+from aleator.inputs.graphs.tu_format import is_tu_folder
 from aleator.inputs.images.source import image_files, open_images
 from aleator.inputs.npy_files import NpyFilesSource, is_plain
 from aleator.inputs.pieces import BUFFER_SIZE
+from aleator.inputs.series.ts_files import is_ts_path, read_ts
 from aleator.inputs.table_files import TableFiles, open_table
 
 
@@ -57,6 +61,12 @@ def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
 
 def _open_path(path: str | os.PathLike[str], columns: Sequence[str] | None) -> Any:
     root = os.fspath(path)
+    if "://" not in root and os.path.isdir(root) and is_tu_folder(root):
+        return open_graphs(root)
+    if "://" not in root and os.path.isdir(root) and wav_files(root) and not holds_tables(root):
+        return open_audio(root)
+    if is_ts_path(root) and "://" not in root:
+        return read_ts(root)
     if "://" not in root and os.path.isdir(root) and image_files(root) and not holds_tables(root):
         return open_images(root)
     files = find_files(path)

@@ -10,11 +10,14 @@ import numpy as np
 import torch
 from sklearn.utils import check_array
 
+from aleator.inputs.audio.source import Clips, as_audio
 from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
+from aleator.inputs.graphs.source import as_graphs
 from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.parts.source import PartsSource, is_parts, naming_part
+from aleator.inputs.series.source import as_series
 from aleator.inputs.sources import ArraySource, DatasetSource, Source, tensor_to_array
 from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
@@ -86,7 +89,20 @@ def read(
     if not isinstance(modality, str):
         raise ValueError("modality is a dict, but X is not a dict of parts: give one name")
     X = open_source(X)
+    clips = as_audio(X, asked=modality == Clips.modality)
+    if clips is not None:
+        _check_length(len(clips), min_samples, estimator_name)
+        return RawData(clips)
+    if modality != Images.modality:
+        series = as_series(X, asked="series" in modality)
+        if series is not None:
+            _check_length(len(series), min_samples, estimator_name)
+            return RawData(series)
     if not is_frame(X):
+        graphs = as_graphs(X)
+        if graphs is not None:
+            _check_length(len(graphs), min_samples, estimator_name)
+            return RawData(graphs)
         images = as_images(X, asked=modality == Images.modality)
         if images is not None:
             _check_length(len(images), min_samples, estimator_name)

@@ -67,6 +67,8 @@ class Autoencoder(TrainedLearner):
 
     decoder: Any = "auto"
 
+    _reads_numbers: ClassVar[bool] = True
+    _takes_gaps: ClassVar[bool] = False
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": EncoderSpec(),
         "decoder": DecoderSpec(),

@@ -65,6 +65,7 @@ class DACL(TrainedLearner):
     projector_dim: int | None = None
     projector_norm: str = "auto"
 
+    _reads_numbers: ClassVar[bool] = True
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": EncoderSpec(),
         "projection_head": ProjectionHeadSpec(),

@@ -60,6 +60,8 @@ class LogReg(ClassifierLearner):
     C: float = 1.0
     max_iter: int = 1000
 
+    _reads_numbers: ClassVar[bool] = True
+    _takes_gaps: ClassVar[bool] = False
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {
         "encoder": FlattenSpec(),
         "classifier": ClassifierSpec(),

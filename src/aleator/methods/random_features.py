@@ -17,7 +17,7 @@ class RandomFeatures(RepresentationLearner):
 
     The features are those that `LFR` predicts by default: convolutions and subsequences for series,
     patches for images, trees for tables, similarity to documents and counts of vocabularies for
-    texts.
+    texts, random networks and walks for graphs; those of series for audio.
 
     Parameters
     ----------

@@ -181,6 +181,7 @@ class TSTCC(TrainedLearner):
     strong_noise: float = 0.05
 
     _supported_modalities: ClassVar[Sequence[str] | None] = ("series",)
+    _takes_gaps: ClassVar[bool] = False
     _networks: ClassVar[Mapping[str, NetworkSpec]] = {"encoder": EncoderSpec()}
 
     def _check_parameters(self) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from aleator.inputs import Adapter, ArrayLayout, PartsAdapter, PartsSource, RawData, TableAdapter
+from aleator.modalities.audio import AUDIO
+from aleator.modalities.graph import GRAPH
 from aleator.modalities.image import IMAGE
+from aleator.modalities.irregular_series import IRREGULAR_SERIES
 from aleator.modalities.parts import parts_modality
 from aleator.modalities.series import SERIES
 from aleator.modalities.spec import Modality
@@ -198,5 +201,5 @@ def modality_of(adapter: Adapter) -> Modality:
     return parts_modality(kinds, {name: part.shape for name, part in adapter.parts.items()})
 
 
-for _modality in (TABLE, SERIES, IMAGE, TEXT):
+for _modality in (TABLE, SERIES, IMAGE, TEXT, IRREGULAR_SERIES, GRAPH, AUDIO):
     register_modality(_modality)

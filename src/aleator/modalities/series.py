@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from aleator.inputs import ArrayLayout, Source
+from aleator.modalities.irregular_series import IRREGULAR_SERIES
 from aleator.modalities.spec import Modality, ViewPair
 from aleator.networks import cnn1d, tcn
 from aleator.networks.decoders import TCNDecoder, cnn_decoder, mlp_decoder, transposed_cnn_decoder
@@ -51,6 +52,7 @@ SERIES = Modality(
         unit="channel",
         optional_channels=True,
         sizes={"time": "time steps"},
+        with_gaps=IRREGULAR_SERIES.layout,
     ),
     encoders={
         "cnn": cnn1d.cnn_encoder,

@@ -14,7 +14,12 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from aleator.projectors.dilated_filters import draw_channels, draw_dilations, sorted_by_kind
+from aleator.projectors.dilated_filters import (
+    draw_channels,
+    draw_dilations,
+    sorted_by_kind,
+    usual_length,
+)
 from aleator.projectors.pooled_convolutions import PooledConvolutions, draw_thresholds
 
 _LENGTH = 9
@@ -33,7 +38,13 @@ class RandomConvolutions(PooledConvolutions):
     """
 
     @classmethod
-    def draw(cls, sample: Tensor, output_dim: int, generator: torch.Generator) -> Self:
+    def draw(
+        cls,
+        sample: Tensor,
+        output_dim: int,
+        generator: torch.Generator,
+        lengths: Tensor | None = None,
+    ) -> Self:
         """Draw filters with normal weights of zero mean on random channels.
 
         Parameters
@@ -44,13 +55,15 @@ class RandomConvolutions(PooledConvolutions):
             Number of features.
         generator : torch.Generator
             Source of randomness.
+        lengths : Tensor of shape (n,), default=None
+            Lengths of the series, which are zero after their ends; None is all of `sample`.
 
         Returns
         -------
         RandomConvolutions
         """
         count = math.ceil(output_dim / (_N_THRESHOLDS + 1))
-        n_channels, n_steps = sample.shape[1:]
+        n_channels, n_steps = sample.shape[1], usual_length(sample, lengths)
         weight = torch.randn(count, n_channels, _LENGTH, generator=generator)
         weight = weight - weight.mean(2, keepdim=True)
         weight = weight * draw_channels(count, n_channels, generator)
@@ -58,6 +71,8 @@ class RandomConvolutions(PooledConvolutions):
         dilation = draw_dilations(count, n_steps, _LENGTH, generator)
         differenced = torch.rand(count, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
-        threshold = draw_thresholds(sample, weight, dilation, differenced, _N_THRESHOLDS, generator)
+        threshold = draw_thresholds(
+            sample, weight, dilation, differenced, _N_THRESHOLDS, generator, lengths
+        )
         module = cls(weight, dilation, differenced, threshold, output_dim)
         return module.to(sample.device)

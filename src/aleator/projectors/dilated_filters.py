@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from aleator.networks.observed import differences_within, within
 from aleator.projectors.drawn import GPU_VALUES, log_uniform
 
 # Values of responses that are computed at once on a CPU: they must fit in its cache.
@@ -181,6 +182,48 @@ def responses_in_pieces(
             yield slice(start, stop), slice(first, last), rows @ windows[start:stop]
 
 
+def responses_within(
+    x: Tensor, lengths: Tensor, weight: Tensor, ranges: Sequence[tuple[bool, int, int, int]]
+) -> Iterator[tuple[slice, slice, Tensor, Tensor]]:
+    """As `responses_in_pieces`, for series of different lengths.
+
+    Parameters
+    ----------
+    x : Tensor of shape (m, channels, time)
+        Series; zero after their ends.
+    lengths : Tensor of shape (m,)
+        Their lengths.
+    weight : Tensor of shape (k, channels, length) or (k, n, channels, length)
+        Filters, or groups of n filters.
+    ranges : sequence of tuple
+        Ranges of filters or groups of one kind, from `ranges_of_kinds`.
+
+    Yields
+    ------
+    samples, filters : slice
+        Which series, and which filters or groups.
+    responses : Tensor of shape (samples, filters, time) or (samples, groups * n, time)
+        Their responses; zero after the ends of series.
+    counts : Tensor of shape (samples,)
+        How many of the responses are before the end.
+
+    Examples
+    --------
+    >>> x, weight = torch.tensor([[[1.0, 2.0, 4.0, 0.0]]]), torch.ones(1, 1, 3)
+    >>> [responses.tolist() for _, _, responses, _
+    ...  in responses_within(x, torch.tensor([3]), weight, [(False, 1, 0, 1)])]
+    [[[[3.0, 7.0, 6.0, 0.0]]]]
+    """
+    for differenced, dilation, first, last in ranges:
+        inputs, counts = differences_within(x, lengths) if differenced else (x, lengths)
+        inside = within(counts, x.shape[-1])[:, None]
+        windows = dilated_windows(inputs, weight.shape[-1], dilation)
+        rows = weight[first:last].flatten(-2).flatten(0, -2)
+        for start, stop in pieces(len(x), len(rows), windows.shape[-1], x.device):
+            responses = (rows @ windows[start:stop]).mul_(inside[start:stop])
+            yield slice(start, stop), slice(first, last), responses, counts[start:stop]
+
+
 def draw_channels(count: int, n_channels: int, generator: torch.Generator) -> Tensor:
     """Draw random channels, most often few, for every filter.
 
@@ -239,6 +282,28 @@ def draw_dilations(count: int, n_steps: int, length: int, generator: torch.Gener
     most = max(1, (n_steps - 1) // max(1, length - 1))
     exponent = (2 * log_uniform(1, most + 1e-3, count, generator).log2()).floor()
     return (2 ** (exponent / 2)).round().long().clamp(1, most)
+
+
+def usual_length(sample: Tensor, lengths: Tensor | None) -> int:
+    """Length of series for which filters are drawn: that of all, or the median.
+
+    Parameters
+    ----------
+    sample : Tensor of shape (n, channels, time)
+        Series.
+    lengths : Tensor of shape (n,) or None
+        Their lengths; None is all of `sample`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> usual_length(torch.zeros(3, 2, 9), torch.tensor([9, 4, 5]))
+    5
+    """
+    return sample.shape[-1] if lengths is None else int(lengths.median())
 
 
 def sorted_by_kind(*filters: Any) -> list[Any]:

@@ -12,14 +12,18 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from aleator.networks.observed import within
 from aleator.projectors.dilated_filters import (
     draw_channels,
     draw_dilations,
     ranges_of_kinds,
     responses_in_pieces,
+    responses_within,
     sorted_by_kind,
+    usual_length,
 )
 from aleator.projectors.drawn import DrawnModule
+from aleator.projectors.pooled_convolutions import RAMP
 
 _LENGTH = 9
 _GROUP = 8
@@ -78,13 +82,15 @@ class CompetingConvolutions(DrawnModule):
         self._ranges = ranges_of_kinds(self.differenced, self.dilation)
         self._width = int(self.output_dim)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return the shares of the winners.
 
         Parameters
         ----------
         x : Tensor of shape (m, channels, time)
-            Series.
+            Series; zero after their ends.
+        lengths : Tensor of shape (m,), default=None
+            Lengths of the series; None is all of `x`.
 
         Returns
         -------
@@ -92,12 +98,24 @@ class CompetingConvolutions(DrawnModule):
         """
         n_groups, n_filters = self.weight.shape[:2]
         shares = x.new_empty(len(x), n_groups, 2 * n_filters)
-        for samples, groups, responses in responses_in_pieces(x, self.weight, self._ranges):
-            shares[samples, groups] = _shares(responses.unflatten(1, (-1, n_filters)))
+        if lengths is None:
+            for samples, groups, responses in responses_in_pieces(x, self.weight, self._ranges):
+                shares[samples, groups] = _shares(responses.unflatten(1, (-1, n_filters)))
+        else:
+            within_ends = responses_within(x, lengths, self.weight, self._ranges)
+            for samples, groups, responses, counts in within_ends:
+                responses = responses.unflatten(1, (-1, n_filters))
+                shares[samples, groups] = _shares_within(responses, counts)
         return shares.flatten(1)[:, : self._width]
 
     @classmethod
-    def draw(cls, sample: Tensor, output_dim: int, generator: torch.Generator) -> Self:
+    def draw(
+        cls,
+        sample: Tensor,
+        output_dim: int,
+        generator: torch.Generator,
+        lengths: Tensor | None = None,
+    ) -> Self:
         """Draw groups of eight filters with normal weights of zero mean on random channels.
 
         Parameters
@@ -108,12 +126,14 @@ class CompetingConvolutions(DrawnModule):
             Number of features.
         generator : torch.Generator
             Source of randomness.
+        lengths : Tensor of shape (n,), default=None
+            Lengths of the series, which are zero after their ends; None is all of `sample`.
 
         Returns
         -------
         CompetingConvolutions
         """
-        n_channels, n_steps = sample.shape[1:]
+        n_channels, n_steps = sample.shape[1], usual_length(sample, lengths)
         n_groups = math.ceil(output_dim / (2 * _GROUP))
         weight = torch.randn(n_groups, _GROUP, n_channels, _LENGTH, generator=generator)
         weight = weight - weight.mean(3, keepdim=True)
@@ -133,3 +153,16 @@ def _shares(responses: Tensor) -> Tensor:
     wins = 1 + above.sign_().mean(-1)
     losses = 1 - below.sign_().mean(-1)
     return torch.cat([wins, losses], 2)
+
+
+def _shares_within(responses: Tensor, counts: Tensor) -> Tensor:
+    """As `_shares`, over the first `counts` steps; the other responses are zero.
+
+    Who is close to the winner has part of the step, or rounding might decide who wins.
+    """
+    divisor = counts[:, None, None].to(responses.dtype)
+    inside = within(counts, responses.shape[-1])[:, None, None]
+    above = responses - responses.amax(2, keepdim=True)
+    below = responses.amin(2, keepdim=True) - responses
+    shares = [part.div_(RAMP).add_(1).clamp_min_(0).mul_(inside).sum(-1) for part in (above, below)]
+    return torch.cat([share / divisor for share in shares], 2)

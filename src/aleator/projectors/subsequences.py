@@ -10,9 +10,15 @@ import math
 from typing import Self
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from aleator.projectors.dilated_filters import draw_channels, draw_dilations, sorted_by_kind
+from aleator.projectors.dilated_filters import (
+    draw_channels,
+    draw_dilations,
+    sorted_by_kind,
+    usual_length,
+)
 from aleator.projectors.drawn import random_rows
 from aleator.projectors.pooled_convolutions import PooledConvolutions, draw_thresholds
 
@@ -33,7 +39,13 @@ class RandomSubsequences(PooledConvolutions):
     """
 
     @classmethod
-    def draw(cls, sample: Tensor, output_dim: int, generator: torch.Generator) -> Self:
+    def draw(
+        cls,
+        sample: Tensor,
+        output_dim: int,
+        generator: torch.Generator,
+        lengths: Tensor | None = None,
+    ) -> Self:
         """Draw subsequences of random series, at random places, on random channels.
 
         Parameters
@@ -44,18 +56,27 @@ class RandomSubsequences(PooledConvolutions):
             Number of features.
         generator : torch.Generator
             Source of randomness.
+        lengths : Tensor of shape (n,), default=None
+            Lengths of the series, which are zero after their ends; None is all of `sample`.
 
         Returns
         -------
         RandomSubsequences
         """
         count = math.ceil(output_dim / (_N_THRESHOLDS + 2))
-        n_channels, n_steps = sample.shape[1:]
+        n_channels, n_steps = sample.shape[1], usual_length(sample, lengths)
         length = min(_LENGTH, n_steps)
         dilation = draw_dilations(count, n_steps, length, generator)
-        start = torch.rand(count, generator=generator) * (n_steps - (length - 1) * dilation)
+        place = torch.rand(count, generator=generator)
+        if lengths is None:
+            series = random_rows(sample, count, generator)
+            start = place * (n_steps - (length - 1) * dilation)
+        else:
+            drawn = random_rows(torch.arange(len(sample)), count, generator)
+            # A series that is shorter than the subsequence continues with zeros.
+            series = F.pad(sample[drawn.to(sample.device)], (0, n_steps))
+            start = place * (lengths.cpu()[drawn] - (length - 1) * dilation).clamp_min(0)
         steps = start.long()[:, None] + dilation[:, None] * torch.arange(length)
-        series = random_rows(sample, count, generator)
         steps = steps[:, None].expand(-1, n_channels, -1)
         weight = series.gather(2, steps.to(sample.device))
         if length > 1:  # a single value would vanish
@@ -64,6 +85,8 @@ class RandomSubsequences(PooledConvolutions):
         weight = weight / weight.flatten(1).norm(dim=1).clamp_min(_LEAST_NORM)[:, None, None]
         differenced = torch.rand(count, generator=generator) < 0.5
         dilation, differenced, weight = sorted_by_kind(dilation, differenced, weight)
-        threshold = draw_thresholds(sample, weight, dilation, differenced, _N_THRESHOLDS, generator)
+        threshold = draw_thresholds(
+            sample, weight, dilation, differenced, _N_THRESHOLDS, generator, lengths
+        )
         module = cls(weight, dilation, differenced, threshold, output_dim, with_maximum=True)
         return module.to(sample.device)

@@ -26,8 +26,22 @@ _QUANTILES = (0.001, 0.999)  # values beyond them are likely to be typing errors
 
 
 @dataclass(frozen=True)
-class _Stays:
-    """Measurements in long form, and days per stay (-1 if unknown)."""
+class Stays:
+    """Measurements in long form, and what became of the stays.
+
+    Attributes
+    ----------
+    names : list of str
+        What is measured.
+    stay, minute, name : ndarray of shape (m,), int64
+        Stay and minute of every measurement, and its place in `names`.
+    value : ndarray of shape (m,), float32
+        Its value; -1 if it is unknown.
+    days : ndarray of shape (n,), int64
+        Length of every stay; -1 if it is unknown.
+    died : ndarray of shape (n,), int64
+        Whether the patient died in the hospital.
+    """
 
     names: list[str]
     stay: np.ndarray
@@ -35,6 +49,7 @@ class _Stays:
     name: np.ndarray  # index into names
     value: np.ndarray
     days: np.ndarray
+    died: np.ndarray
 
     def __post_init__(self) -> None:
         if unknown := set(self.names) - _NAMES:
@@ -65,7 +80,7 @@ def physionet2012(folder: Path) -> Split:
     split : Split
         Set a is the training part, set b the test part.
     """
-    train, test = _stays(folder, 0, "a"), _stays(folder, 1, "b")
+    train, test = read_stays(folder, 0, "a"), read_stays(folder, 1, "b")
     X_train, X_test = _hourly(train), _hourly(test)
     for channel in range(len(CHANNELS)):
         values = X_train[:, channel]
@@ -90,41 +105,60 @@ def _classes(days: np.ndarray) -> np.ndarray:
     return length_of_stay_class(np.maximum(24 * days, STEPS))
 
 
-def _stays(folder: Path, group: int, part: str) -> _Stays:
+def read_stays(folder: Path, group: int, part: str) -> Stays:
+    """Read the measurements of a set of stays.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data sets.
+    group : int
+        Place of the set among the files of the data set.
+    part : {"a", "b"}
+        Name of the set.
+
+    Returns
+    -------
+    Stays
+    """
     info = DATASETS["physionet2012"]
     path = info.find(folder, group)
     if path.suffix == ".npz":
         with reading(path), path.open("rb") as file, np.load(file) as packed:
-            return _Stays(
+            return Stays(
                 [str(name) for name in packed["params"]],
                 packed[f"{part}_rec"].astype(np.int64),
                 packed[f"{part}_minute"].astype(np.int64),
                 packed[f"{part}_param"].astype(np.int64),
                 packed[f"{part}_value"],
                 packed[f"{part}_length_of_stay"].astype(np.int64),
+                packed[f"{part}_in_hospital_death"].astype(np.int64),
             )
     outcomes = info.find(folder, 2 + group)
     with reading(outcomes):
         table = csv.DictReader(io.StringIO(outcomes.read_text()))
-        days_of = {int(row["RecordID"]): int(row["Length_of_stay"]) for row in table}
+        outcome_of = {
+            int(row["RecordID"]): (int(row["Length_of_stay"]), int(row["In-hospital_death"]))
+            for row in table
+        }
     number_of: dict[str, int] = {}
     long: list[tuple[int, int, int, float]] = []
     with opened(path) as (names, read):
         stems = {PurePosixPath(name).stem: name for name in names if name.endswith(".txt")}
         ids = sorted(int(stem) for stem in stems if stem.isdigit())
-        if sorted(days_of) != ids:
+        if sorted(outcome_of) != ids:
             raise ValueError(f"{outcomes} lists other stays; are the files complete?")
         for stay, record in enumerate(ids):
             for minute, name, value in _parse_record(read(stems[str(record)]).decode(), record):
                 long.append((stay, minute, number_of.setdefault(name, len(number_of)), value))
         indices, values = np.array([row[:3] for row in long]), [row[3] for row in long]
-        return _Stays(
+        return Stays(
             list(number_of),
             indices[:, 0],
             indices[:, 1],
             indices[:, 2],
             np.array(values, dtype=np.float32),
-            np.array([days_of[record] for record in ids], dtype=np.int64),
+            *np.array([outcome_of[record] for record in ids], dtype=np.int64).reshape(-1, 2).T,
         )
 
 
@@ -140,7 +174,7 @@ def _parse_record(text: str, record: int) -> list[tuple[int, str, float]]:
     return measurements
 
 
-def _hourly(stays: _Stays) -> np.ndarray:
+def _hourly(stays: Stays) -> np.ndarray:
     """Return means per hour, stays × channels × 48, with NaN if there is no measurement."""
     keep = stays.value >= 0
     stay, minute, name, value = (

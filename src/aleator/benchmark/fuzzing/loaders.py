@@ -17,6 +17,7 @@ from aleator.benchmark import recipes
 from aleator.benchmark.datasets import ucr
 from aleator.benchmark.fuzzing.mutations import Mutation, mutate_file, mutate_sealed
 from aleator.exceptions import CheckpointError, DamagedFileError, DataFileError, ModelFileError
+from aleator.inputs.graphs.graph import Graph
 from aleator.model_folder import DESCRIPTION
 from aleator.training.checkpoint import STATE, TENSORS, CheckpointFolder, Interval
 
@@ -82,6 +83,14 @@ def _parts() -> dict[str, Any]:
     return {"table": _mixed_table(), "numbers": _table(), "note": _texts()}
 
 
+def _graphs() -> list[Graph]:
+    ring = np.arange(5)
+    return [
+        Graph(5, ring, (ring + k % 4) % 5, {"size": ring[:, None] * 0.5 + k}, {"kind": ring % 2})
+        for k in range(20)
+    ]
+
+
 def _make_models(folder: Path) -> None:
     series = np.random.default_rng(0).normal(size=(40, 2, 12)).astype(np.float32)
     labels = np.arange(40) % 2
@@ -96,6 +105,7 @@ def _make_models(folder: Path) -> None:
         "mixed": aleator.RandomFeatures(n_features=8, random_state=0).fit(_mixed_table()),
         "text": aleator.RandomFeatures(n_features=8, random_state=0).fit(_texts()),
         "parts": aleator.LFR(n_projectors=4, target_dim=4, **_TINY).fit(_parts()),
+        "graph": aleator.RandomFeatures(n_features=8, random_state=0).fit(_graphs()),
     }
     for name, estimator in fitted.items():
         estimator.save(folder / name)
@@ -127,6 +137,9 @@ def _read_models(folder: Path, draw: random.Random) -> None:
             # As with the names of columns, so with those of parts.
             with contextlib.suppress(ValueError):
                 loaded.transform(_parts())
+        if model.name == "graph":
+            with contextlib.suppress(ValueError):
+                loaded.transform(_graphs())
 
 
 def _fit_with_checkpoints(folder: Path) -> None:
@@ -219,6 +232,42 @@ def _read_images(folder: Path, draw: random.Random) -> None:
     aleator.RandomEncoder(encoder="mlp", embedding_dim=4, random_state=0).fit(folder)
 
 
+def _write_graphs(folder: Path) -> None:
+    arcs = [(4 * g + a, 4 * g + b) for g in range(6) for a, b in ((1, 2), (2, 3), (3, 4), (4, 1))]
+    both = [pair for a, b in arcs for pair in ((a, b), (b, a))]
+    files: dict[str, list[Any]] = {
+        "A": [f"{a}, {b}" for a, b in both],
+        "graph_indicator": [1 + node // 4 for node in range(24)],
+        "graph_labels": [1, -1] * 3,
+        "node_labels": [node % 3 for node in range(24)],
+        "node_attributes": [f"{0.5 * node}, {node}" for node in range(24)],
+        "edge_labels": [k % 2 for k in range(len(both))],
+    }
+    for name, lines in files.items():
+        (folder / f"SQUARES_{name}.txt").write_text("\n".join(map(str, lines)) + "\n")
+
+
+def _read_graphs(folder: Path, draw: random.Random) -> None:
+    graphs = aleator.open_graphs(folder)
+    aleator.RandomFeatures(n_features=4, random_state=0).fit(graphs)
+
+
+def _write_wav(folder: Path) -> None:
+    import wave
+
+    random_numbers = np.random.default_rng(0)
+    for number, width in enumerate((1, 2, 3, 4)):
+        data = random_numbers.integers(0, 256, 120 * width, dtype=np.uint8).tobytes()
+        (folder / f"{number % 2}").mkdir(exist_ok=True)
+        with wave.open(str(folder / f"{number % 2}" / f"{number}.wav"), "wb") as file:
+            file.setparams((1 + number % 2, width, 2000, 0, "NONE", ""))
+            file.writeframes(data)
+
+
+def _read_wav(folder: Path, draw: random.Random) -> None:
+    aleator.RandomFeatures(n_features=4, projector="summaries", random_state=0).fit(folder)
+
+
 LOADERS = {
     "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
     "checkpoint": Loader(
@@ -234,5 +283,7 @@ LOADERS = {
     "csv": Loader(_write_csv, _mutate_any, _read_table, [ValueError]),
     "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
     "images": Loader(_write_images, _mutate_any, _read_images, [ValueError]),
+    "graphs": Loader(_write_graphs, _mutate_any, _read_graphs, [ValueError, FileNotFoundError]),
+    "wav": Loader(_write_wav, _mutate_any, _read_wav, [ValueError, FileNotFoundError]),
     "npy": Loader(_make_npy, _mutate_any, _read_npy, [ValueError]),
 }

@@ -1,0 +1,103 @@
+"""MUTAG and PROTEINS, as published with graph isomorphism networks.
+
+The file begins with the number of graphs. A graph is a line with its number of nodes and its label,
+and a line per node: its tag, its degree, and its neighbors. No split is published: a fifth of the
+graphs, drawn with a seed and stratified, is the test part.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from aleator.exceptions import DamagedFileError
+from aleator.inputs.graphs.graph import Graph
+from aleator.inputs.graphs.source import Graphs
+
+GraphSplit = tuple[Graphs, np.ndarray, Graphs, np.ndarray]
+
+
+def load_mutag(folder: Path, seed: int = 0) -> GraphSplit:
+    """Load MUTAG: 188 molecules, of which 125 are mutagenic.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data, with ``graphs/MUTAG.txt.gz``.
+    seed : int, default=0
+        Seed of the split.
+
+    Returns
+    -------
+    X_train, y_train, X_test, y_test : tuple
+        Graphs and labels.
+    """
+    return _load(Path(folder) / "graphs" / "MUTAG.txt.gz", seed)
+
+
+def load_proteins(folder: Path, seed: int = 0) -> GraphSplit:
+    """Load PROTEINS: 1113 proteins, of which 450 are not enzymes.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the data, with ``graphs/PROTEINS.txt.gz``.
+    seed : int, default=0
+        Seed of the split.
+
+    Returns
+    -------
+    X_train, y_train, X_test, y_test : tuple
+        Graphs and labels.
+    """
+    return _load(Path(folder) / "graphs" / "PROTEINS.txt.gz", seed)
+
+
+def read_graphs(path: Path) -> Graphs:
+    """Read a file of graphs.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    Graphs
+        With labels; the tag of a node is its attribute "tag".
+    """
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as file:
+            lines = iter(file.read().splitlines())
+        graphs, labels = [], []
+        for _ in range(int(next(lines))):
+            n_nodes, label = map(int, next(lines).split())
+            tags, source, target = [], [], []
+            for node in range(n_nodes):
+                tag, degree, *neighbors = map(int, next(lines).split())
+                tags.append(tag)
+                source += [node] * degree
+                target += neighbors
+            ends = np.array([source, target], np.int64).reshape(2, -1)
+            if ends.size and not 0 <= ends.min() <= ends.max() < n_nodes:
+                raise ValueError("it has neighbors that are no nodes")
+            tag_of_nodes = {"tag": np.array(tags, np.int64)}
+            graphs.append(Graph(n_nodes, ends[0], ends[1], tag_of_nodes))
+            labels.append(label)
+    except (OSError, EOFError, ValueError, StopIteration) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DamagedFileError(f"{path} cannot be read: {error}") from error
+    return Graphs(graphs, np.array(labels))
+
+
+def _load(path: Path, seed: int) -> GraphSplit:
+    graphs = read_graphs(path)
+    y = np.asarray(graphs.labels)
+    train, test = train_test_split(
+        np.arange(len(graphs)), test_size=0.2, random_state=seed, stratify=y
+    )
+    return graphs[train], y[train], graphs[test], y[test]

@@ -1,0 +1,1 @@
+"""Audio: waveforms in memory or in .wav files become spectrograms."""

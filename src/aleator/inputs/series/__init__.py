@@ -1,0 +1,1 @@
+"""Series of different lengths, with gaps, or observed at irregular times."""
