@@ -22,10 +22,11 @@ encoder : str, torch.nn.Module or callable, default=?
     of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
     "tcn" and "transformer" (of patches of time steps); for images "resnet18".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image", "text"}, default=?
+modality : {"auto", "table", "series", "irregular-series", "image", "text"}, default=?
     Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
-    is text; a list or a folder of images is images.
+    is text; a list or a folder of images is images. A list of arrays of different lengths, series
+    with NaN and what `aleator.open_series` returns are "irregular-series".
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.

@@ -44,7 +44,7 @@ class SeriesSource(Source):
 
     modality = "series"
     in_memory = True
-    labels: np.ndarray | None = None
+    ids: np.ndarray | None = None
 
     def __init__(
         self,
