@@ -12,7 +12,7 @@ import torch
 
 import aleator
 from aleator import LFR, RandomFeatures, describe, load, open_series
-from aleator.inputs import InputAdapter, SeriesAdapter, fit_adapter, read
+from aleator.inputs import ArraySource, InputAdapter, SeriesAdapter, fit_adapter, read
 from aleator.modalities import get_modality
 from tests.small import ALL, small
 
@@ -193,6 +193,14 @@ def test_series_of_one_length_without_gaps_are_arrays_as_ever():
     assert isinstance(fit_adapter(SERIES, read(list(X)), "LFR", "auto"), InputAdapter)
     model = RandomFeatures(n_features=8, random_state=0).fit(X)
     np.testing.assert_array_equal(model.transform(list(X)), model.transform(X))
+    for given in (list(X), X.tolist(), [torch.from_numpy(one) for one in X]):
+        assert isinstance(read(given, modality="series").source, ArraySource)
+    for few in (X[:, 0], X[:, 0].tolist()):
+        adapter = small("RandomFeatures", modality="series").fit(few).adapter_
+        assert isinstance(adapter, InputAdapter)
+    lists = [[1, None, 3.0], [2, 4, 1], [5]]
+    adapter = small("RandomFeatures", modality="series").fit(lists).adapter_
+    np.testing.assert_allclose(adapter.missing_share, 1 / 7)
     with pytest.raises(ValueError, match="fit it with modality='irregular-series'"):
         model.transform([X[0], X[1, :, :5]])
     X[3, 1, 4] = NAN

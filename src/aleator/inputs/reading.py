@@ -20,6 +20,9 @@ from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
 from aleator.inputs.texts.source import TextSource, as_texts
 
+# Modalities of which collections of series are.
+_SERIES = ("series", "irregular-series")
+
 
 @dataclass(frozen=True)
 class RawData:
@@ -82,8 +85,8 @@ def read(
     RawData
     """
     X = open_source(X)
-    if modality != Images.modality:
-        series = as_series(X, asked="series" in modality)
+    if modality in ("auto", "table", *_SERIES):
+        series = as_series(X, asked=modality in _SERIES)
         if series is not None:
             _check_length(len(series), min_samples, estimator_name)
             return RawData(series)
