@@ -7,7 +7,8 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 DOCUMENTS = [
-    "audio", "graphs", "images", "large-data", "several-parts", "tables", "text", "your-own",
+    "audio", "graphs", "images", "large-data", "series", "several-parts", "tables", "text",
+    "your-own",
 ]  # fmt: skip
 
 
