@@ -33,7 +33,7 @@ class ProcessPool:
     def __init__(self, most):
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(
-            ["torch.distributed", "aleator.benchmark.ranks", "sklearn.preprocessing", "kornia"]
+            ["torch.distributed", "aleator.benchmark.rank_cases", "sklearn.preprocessing", "kornia"]
         )
         self._ends = []
         self._processes = []

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from aleator import DIET, LFR, SimCLR, Supervised, open_table
-from aleator.benchmark import ranks as proofs
+from aleator.benchmark import rank_cases as proofs
 from aleator.estimators.fit_context import Seeds, root_seed
 from aleator.evaluation import fine_tune
 from aleator.exceptions import CheckpointError, CheckpointWarning, InterruptedTrainingWarning

@@ -1,0 +1,65 @@
+"""Functions that run in new processes of one group."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def in_group(size: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """Call a function in new processes that are one group, and return their results.
+
+    Parameters
+    ----------
+    size : int
+        Number of processes.
+    function : callable
+        A function of a module.
+    *arguments : object
+        Its arguments.
+
+    Returns
+    -------
+    list
+        One result per process.
+    """
+    import torch.multiprocessing as processes
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = processes.get_context("spawn")
+    queue = context.SimpleQueue()
+    started = [
+        context.Process(target=_in_process, args=(rank, size, port, queue, function, arguments))
+        for rank in range(size)
+    ]
+    for process in started:
+        process.start()
+    answers = dict(queue.get() for _ in started)
+    for process in started:
+        process.join()
+    for rank in range(size):
+        if isinstance(answers[rank], str):
+            raise RuntimeError(f"process {rank}: {answers[rank]}")
+    return [answers[rank] for rank in range(size)]
+
+
+def _in_process(
+    rank: int, size: int, port: int, queue: Any, function: Callable[..., Any], arguments: Any
+) -> None:
+    torch.set_num_threads(1)
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    if size > 1:
+        torch.distributed.init_process_group("gloo", rank=rank, world_size=size)
+    try:
+        answer = function(*arguments)
+    except Exception as error:
+        answer = f"{type(error).__name__}: {error}"
+    queue.put((rank, answer))
+    if size > 1:
+        torch.distributed.destroy_process_group()
