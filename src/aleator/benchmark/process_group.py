@@ -32,7 +32,9 @@ def in_group(size: int, function: Callable[..., Any], *arguments: Any) -> list[A
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = processes.get_context("spawn")
+    # Forks of a process that has imported what takes time to import, but has no threads.
+    context = processes.get_context("forkserver")
+    context.set_forkserver_preload(["torch.distributed", function.__module__])
     queue = context.SimpleQueue()
     started = [
         context.Process(target=_in_process, args=(rank, size, port, queue, function, arguments))
