@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -55,20 +56,20 @@ def _fit(loss: str, batch: int, processes: int, passes: int = _PASSES) -> Any:
 
 
 def _seconds_of_steps(model: Any) -> float:
-    """Seconds per step in the fastest pass: others were disturbed."""
-    return min(record["seconds"] / record["steps"] for record in model.history_[1:])
+    """Seconds per step, the median of all passes but the first."""
+    return statistics.median(r["seconds"] / r["steps"] for r in model.history_[1:])
 
 
 def _alone(loss: str) -> dict[int, float]:
     return {batch: _seconds_of_steps(_fit(loss, batch, 1)) for batch in ALONE}
 
 
-def best_seconds(function: Callable[[], object], repetitions: int = 20) -> float:
-    """Call a function several times, and return the seconds of the fastest call.
+def median_seconds(function: Callable[[], object], repetitions: int = 20) -> float:
+    """Call a function several times, and return the median of their seconds.
 
     Examples
     --------
-    >>> 0.01 < best_seconds(lambda: time.sleep(0.01), repetitions=2) < 1
+    >>> 0.01 < median_seconds(lambda: time.sleep(0.01), repetitions=2) < 1
     True
     """
     seconds = []
@@ -76,7 +77,7 @@ def best_seconds(function: Callable[[], object], repetitions: int = 20) -> float
         start = time.perf_counter()
         function()
         seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return statistics.median(seconds)
 
 
 def _loss_seconds() -> dict[int, float]:
@@ -90,7 +91,7 @@ def _loss_seconds() -> dict[int, float]:
         def compute(prediction: Tensor = prediction, target: Tensor = target) -> None:
             batchwise_barlow_twins(prediction.transpose(0, 1), target).backward()
 
-        found[rows] = best_seconds(compute)
+        found[rows] = median_seconds(compute)
     return found
 
 
@@ -113,8 +114,8 @@ def _network(shapes: list[tuple[int, ...]]) -> dict[str, Any]:
     group = Collectives(torch.device("cpu"))
     gradients = [torch.zeros(shape) for shape in shapes]
     size = 4 * sum(gradient.numel() for gradient in gradients)
-    latency = best_seconds(lambda: group.sum([torch.zeros(1), torch.zeros(1)]))
-    summed = best_seconds(lambda: group.sum(gradients)) - latency
+    latency = median_seconds(lambda: group.sum([torch.zeros(1), torch.zeros(1)]))
+    summed = median_seconds(lambda: group.sum(gradients)) - latency
     torch.manual_seed(0)  # all processes draw the same batches
     shares = {batch: _own_share(batch, group, sort=True) for batch in (2 * group.size, BATCHES[-1])}
     seconds = {}
@@ -125,7 +126,7 @@ def _network(shapes: list[tuple[int, ...]]) -> dict[str, Any]:
             whole = gather_rows([output, output.detach()], share, group)
             whole[0].backward(whole[1])
 
-        seconds[batch] = best_seconds(gather)
+        seconds[batch] = median_seconds(gather)
     (_, least), (most, longest) = seconds.items()
     volume = 4 * 2 * HEADS * WIDTH * max(shares[most].counts) * (group.size - 1)
     return {
@@ -137,7 +138,7 @@ def _network(shapes: list[tuple[int, ...]]) -> dict[str, Any]:
         },
         "sharing": {
             loss: {
-                batch: best_seconds(partial(_own_share, batch, group, sort=loss == "bbt"))
+                batch: median_seconds(partial(_own_share, batch, group, sort=loss == "bbt"))
                 for batch in BATCHES
             }
             for loss in LOSSES

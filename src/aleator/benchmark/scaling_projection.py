@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from aleator.benchmark.scaling_measure import best_seconds
+from aleator.benchmark.scaling_measure import median_seconds
 from aleator.benchmark.scaling_model import Costs, Network, Traffic, interpolate, simulate
 from aleator.training.owners import RowOwners
 from aleator.training.plan import ColumnNeed, place_columns
@@ -67,8 +67,8 @@ def measure_host() -> dict[str, Any]:
     X = np.random.default_rng(0).normal(size=(100_000, COLUMNS)).astype(np.float32)
     data = read(X, min_samples=2, estimator_name="LFR")
     modality = infer_modality("auto", data.shape)
-    scale = best_seconds(lambda: fit_adapter(modality.layout, data, "LFR", "auto"), 3)
-    order = best_seconds(lambda: torch.randperm(20_000_000), 2)
+    scale = median_seconds(lambda: fit_adapter(modality.layout, data, "LFR", "auto"), 3)
+    order = median_seconds(lambda: torch.randperm(20_000_000), 2)
     settings: dict[str, Any] = {"random_state": 0, "progress": False, "device": "cpu"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -76,8 +76,8 @@ def measure_host() -> dict[str, Any]:
         model = LFR(steps=1, batch_size=64, **settings).fit(X[:_SAMPLE])
     rows = torch.from_numpy(X[:1024])
     with torch.no_grad():
-        front = best_seconds(lambda: model.encoder_.front(rows), 3)
-        targets = best_seconds(lambda: [project(rows) for project in model.projectors_], 3)
+        front = median_seconds(lambda: model.encoder_.front(rows), 3)
+        targets = median_seconds(lambda: [project(rows) for project in model.projectors_], 3)
         width = model.encoder_.front(rows[:2]).shape[1]
     networks = [model.encoder_, *model.predictors_]
     trained = [p for network in networks for p in network.parameters() if p.requires_grad]
@@ -102,7 +102,7 @@ def _share_seconds(rows: int) -> float:
     def find() -> None:
         Share.of(batch, owners.owner(batch), owners.local, 0, GPUS)
 
-    return best_seconds(find, 5)
+    return median_seconds(find, 5)
 
 
 def gpu_rates(line: Mapping[str, Any], rows: int, embedded: int) -> dict[str, float]:
