@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,16 @@ def in_group(size: int, function: Callable[..., Any], *arguments: Any) -> list[A
     ]
     for process in started:
         process.start()
-    answers = dict(queue.get() for _ in started)
+    answers: dict[int, Any] = {}
+    while len(answers) < size:
+        gone = [rank for rank in range(size) if not started[rank].is_alive()]
+        if not queue.empty():
+            rank, answer = queue.get()
+            answers[rank] = answer
+        elif set(gone) - set(answers):
+            raise RuntimeError(f"processes {gone} have ended without an answer")
+        else:
+            time.sleep(0.01)
     for process in started:
         process.join()
     for rank in range(size):
