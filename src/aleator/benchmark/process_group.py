@@ -56,9 +56,10 @@ def in_group(size: int, function: Callable[..., Any], *arguments: Any) -> list[A
     for process in started:
         process.join()
     for rank in range(size):
-        if isinstance(answers[rank], str):
-            raise RuntimeError(f"process {rank}: {answers[rank]}")
-    return [answers[rank] for rank in range(size)]
+        succeeded, answer = answers[rank]
+        if not succeeded:
+            raise RuntimeError(f"process {rank}: {answer}")
+    return [answers[rank][1] for rank in range(size)]
 
 
 def _in_process(
@@ -69,9 +70,9 @@ def _in_process(
     if size > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=size)
     try:
-        answer = function(*arguments)
+        answer = True, function(*arguments)
     except Exception as error:
-        answer = f"{type(error).__name__}: {error}"
+        answer = False, f"{type(error).__name__}: {error}"
     queue.put((rank, answer))
     if size > 1:
         torch.distributed.destroy_process_group()

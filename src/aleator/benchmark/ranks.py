@@ -151,7 +151,13 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m aleator.benchmark.ranks",
         description="Compare training on several processes with training on one, and kill some.",
     )
-    parser.add_argument("proofs", nargs="*", choices=[*PROOFS, []], help="default: all")
+    parser.add_argument(
+        "proofs",
+        nargs="*",
+        metavar="PROOF",
+        choices=[*PROOFS, []],
+        help="methods, resumed, kills; default: all",
+    )
     parser.add_argument("--kills", type=int, default=10, help="default: 10")
     parser.add_argument("--seed", type=int, default=0, help="of the moments; default: 0")
     parser.add_argument("--out", type=Path, default=RESULTS, help=f"default: {RESULTS}")
