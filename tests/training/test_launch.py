@@ -1,21 +1,23 @@
-"""Starting processes: wrong parameters, missing packages, and a script that is killed."""
+"""Starting processes: wrong parameters, missing packages, SLURM, functions.
 
+`tests/test_documents.py` starts scripts, by themselves and with torchrun.
+"""
+
+import multiprocessing
 import os
-import signal
-import subprocess
 import sys
-import textwrap
-import time
 
 import numpy as np
 import pytest
 import torch
 
-from aleator import LFR, SimCLR
-from aleator.exceptions import CheckpointWarning
+from aleator import LFR
+from aleator.benchmark import rank_cases as proofs
 from aleator.training import launch
 from aleator.training.launch import ProcessChoice
+from tests.training.process_pool import ProcessPool
 
+SETTINGS = {"rows": 50, "batch": 30, "steps": 5}
 X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
 
 
@@ -52,52 +54,46 @@ def test_one_process_needs_no_lightning(monkeypatch):
     assert ProcessChoice(1, 1, "ddp", torch.device("cpu")).join().alone
 
 
-# It runs until it is killed.
-SCRIPT = """
-    import os, sys, warnings
-        import numpy as np
-    from aleator import SimCLR
-
-    warnings.simplefilter("ignore")
-    folder = Path(sys.argv[1])
-    rank = os.environ.get("LOCAL_RANK", "0")
-    (folder / f"process-{rank}").write_text(str(os.getpid()))
-    X = np.load(folder / "X.npy")
-    model = SimCLR(
-        embedding_dim=4, steps=400, batch_size=8, devices=2, device="cpu", random_state=0,
-        optimizer="sgd", learning_rate=1e-3, momentum=0.0, progress=False,
-    )
-    model.fit(X, checkpoint=folder / "run", checkpoint_every=20)
-    (folder / "result").touch()
-"""
+@pytest.fixture(scope="module")
+def launching():
+    """Processes that import what starts processes, which those of `pool` must not have done."""
+    pool = ProcessPool(2, daemon=False)
+    yield pool
+    pool.close()
 
 
-def test_a_run_continues_after_one_of_its_processes_was_killed(tmp_path):
-    """Fabric starts the second process; `tests/test_documents.py` lets such a script end."""
-    (tmp_path / "script.py").write_text(textwrap.dedent(SCRIPT))
-    np.save(tmp_path / "X.npy", X)
-    process = subprocess.Popen(
-        [sys.executable, str(tmp_path / "script.py"), str(tmp_path)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    written = tmp_path / "run" / "checkpoint-00000002"
-    while process.poll() is None and not written.exists():
-        time.sleep(0.02)
-    os.kill(int((tmp_path / "process-1").read_text()), signal.SIGKILL)
-    began = time.monotonic()
-    _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - began < 30
-    assert process.returncode != 0
-    assert "process 1 of 2 has ended (it was killed, or its machine failed)" in errors
-    assert not (tmp_path / "result").exists()
+@pytest.fixture(scope="module")
+def alone():
+    return proofs.fit_case("DIET, table", 1, **SETTINGS)
 
-    # On one process, which takes no time to start.
-    settings = {"embedding_dim": 4, "steps": 400, "batch_size": 16, "device": "cpu",
-                "random_state": 0, "optimizer": "sgd", "learning_rate": 1e-3, "momentum": 0.0,
-                "progress": False}  # fmt: skip
-    with pytest.warns(CheckpointWarning, match="processes 2 → 1"):
-        again = SimCLR(**settings).fit(X, checkpoint=tmp_path / "run")
-    whole = SimCLR(**settings).fit(X)
-    np.testing.assert_allclose(again.transform(X), whole.transform(X), atol=1e-4)
-    assert sum(record["steps"] for record in again.history_) == 400
+
+def test_slurm(launching, alone):
+    results = launching.run(2, fit_in_slurm, group=False)
+    assert proofs.difference(alone, results[0])[0] < 1e-5
+    assert proofs.difference(*results) == (0, 0)
+
+
+def fit_in_slurm():
+    rank = multiprocessing.current_process().name.rpartition("-")[2]
+    variables = {
+        "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_ID": "17",
+        "SLURM_JOB_NAME": "train", "SLURM_NODELIST": "127.0.0.1", "SLURM_NODEID": "0",
+        "SLURM_PROCID": rank, "SLURM_LOCALID": rank,
+    }  # fmt: skip
+    os.environ.update(variables)
+    try:
+        return proofs.fit_case("DIET, table", 2, **SETTINGS)
+    finally:
+        assert "lightning_fabric" in sys.modules
+        for name in variables:
+            del os.environ[name]
+
+
+def test_processes_for_a_fit_only(launching, alone):
+    (result,) = launching.run(1, fit_in_forks, group=False)
+    assert proofs.difference(alone, result)[0] < 1e-5
+
+
+def fit_in_forks():
+    os.environ.pop("MASTER_PORT")  # Lightning finds a free one
+    return proofs.fit_case("DIET, table", 2, **SETTINGS, strategy="ddp_fork")

@@ -2,10 +2,9 @@
 
 import contextlib
 import io
-import multiprocessing
 import os
 import signal
-import sys
+import time
 import warnings
 
 import numpy as np
@@ -127,6 +126,35 @@ def test_an_error_ends_all_processes_and_names_the_first_of_them(pool):
     )
 
 
+def fit_until_killed(folder):
+    step = Trainer._train_step
+
+    def killed(self, *arguments):
+        step(self, *arguments)
+        if dist.get_rank() == 1 and self.steps == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Trainer._train_step = killed
+    proofs.fit_case("DIET, table", 2, **SETTINGS, checkpoint=folder, checkpoint_every=2)
+
+
+def test_a_run_continues_after_one_of_its_processes_was_killed(tmp_path):
+    """`python -m aleator.benchmark.ranks kills` does so with processes that Fabric starts."""
+    pool = ProcessPool(2)
+    began = time.monotonic()
+    answers = pool.try_run(2, fit_until_killed, tmp_path)
+    assert time.monotonic() - began < 30
+    pool.close()
+    assert answers[1][1][0] == "killed"
+    assert answers[0][1][:2] == (
+        "ProcessError",
+        "process 1 of 2 has ended (it was killed, or its machine failed), so that training ends",
+    )
+    whole = proofs.fit_case("DIET, table", 1, **SETTINGS)
+    again = proofs.fit_case("DIET, table", 1, **SETTINGS, checkpoint=tmp_path)
+    assert max(proofs.difference(whole, again)) < 1e-5
+
+
 def test_memory_that_does_not_suffice_ends_all_processes(pool):
     answers = pool.try_run(2, fit_with_failure, torch.OutOfMemoryError("tried to allocate"))
     assert answers[1][1][0] == "MemoryError"
@@ -182,29 +210,3 @@ def test_a_process_keeps_its_share_of_the_data(pool):
     for text, placed, _ in pool.run(2, plan_of_fit):
         assert "batches of 16 on 2 processes" in text
         assert placed["input"] == 21 * 6 * 4
-
-
-def test_slurm():
-    """In processes of its own, since it imports what starts processes."""
-    alone = proofs.fit_case("DIET, table", 1, **SETTINGS)
-    pool = ProcessPool(2)
-    results = pool.run(2, fit_in_slurm, group=False)
-    pool.close()
-    assert proofs.difference(alone, results[0])[0] < 1e-5
-    assert proofs.difference(*results) == (0, 0)
-
-
-def fit_in_slurm():
-    rank = multiprocessing.current_process().name.rpartition("-")[2]
-    variables = {
-        "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_ID": "17",
-        "SLURM_JOB_NAME": "train", "SLURM_NODELIST": "127.0.0.1", "SLURM_NODEID": "0",
-        "SLURM_PROCID": rank, "SLURM_LOCALID": rank,
-    }  # fmt: skip
-    os.environ.update(variables)
-    try:
-        return proofs.fit_case("DIET, table", 2, **SETTINGS)
-    finally:
-        assert "lightning_fabric" in sys.modules
-        for name in variables:
-            del os.environ[name]

@@ -87,6 +87,7 @@ def fit_case(
     steps: int,
     precision: str = "32",
     optimizer: str = "sgd",
+    strategy: str = "ddp",
     **fit: Any,
 ) -> dict[str, Any]:
     """Fit a case as one of `processes`, whose group exists if there are several.
@@ -107,6 +108,8 @@ def fit_case(
         Precision of the training.
     optimizer : str, default="sgd"
         The optimizer. Adam has the learning rate that is the method's default.
+    strategy : str, default="ddp"
+        How processes are started that do not exist yet.
     **fit : object
         Further arguments of `fit`.
 
@@ -127,6 +130,7 @@ def fit_case(
         "steps": steps,
         "batch_size": batch // processes,
         "devices": processes,
+        "strategy": strategy,
         "device": "cpu",
         "optimizer": optimizer,
         "learning_rate": 1e-3,
