@@ -7,6 +7,7 @@ python benchmarks/make_tables.py --check        fail if a document is not what w
 python benchmarks/make_tables.py --differences  print the results that differ from the paper's
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from aleator.benchmark import (
     research_page,
     result_lines,
     runner,
+    scaling,
 )
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
 from aleator.benchmark.studies import LABELS, STUDIES
@@ -26,7 +28,7 @@ from aleator.benchmark.studies import LABELS, STUDIES
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 # Files with sections that begin and end with the comments in `filled`.
-DOCUMENTS = ("README.md", "benchmarks/README.md", "docs/research.md")
+DOCUMENTS = ("README.md", "benchmarks/README.md", "docs/research.md", "docs/scaling.md")
 README_DATASETS = ("har", "epilepsy", "income", "theorem", "kvasir-v1")
 
 # Training time of the authors' program on one H200, full recipe.
@@ -160,6 +162,11 @@ def research_lines():
     return {study.name: command.lines_of_study(study, stored) for study in RESEARCH_STUDIES}
 
 
+def scaling_result():
+    """The result of `python -m aleator.benchmark.scaling`."""
+    return json.loads((RESULTS / "reliability.json").read_text(encoding="utf-8"))[scaling.KEY]
+
+
 SECTIONS = {
     LABELS: label_section,
     "table1": first_table,
@@ -173,6 +180,7 @@ SECTIONS = {
         study.name: lambda study=study: research_page.section(study, research_lines()[study.name])
         for study in RESEARCH_STUDIES
     },
+    **scaling.sections(scaling_result, lambda: lines("speed.jsonl")),
 }
 
 

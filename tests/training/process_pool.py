@@ -5,6 +5,7 @@ import os
 import socket
 import traceback
 import warnings
+from contextlib import suppress
 
 
 def _serve(connection, rank):
@@ -27,20 +28,30 @@ def _serve(connection, rank):
         connection.send(answer)
 
 
-class ProcessPool:
-    """Up to `most` processes, of which a job takes as many as it needs."""
+def _answer(end):
+    try:
+        return end.recv()
+    except (EOFError, ConnectionResetError):
+        return False, ("killed", "", "")
 
-    def __init__(self, most):
+
+class ProcessPool:
+    """Up to `most` processes, of which a job takes as many as it needs.
+
+    Only those that are not daemons may start processes.
+    """
+
+    def __init__(self, most, daemon=True):
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(
-            ["torch.distributed", "aleator.benchmark.ranks", "sklearn.preprocessing", "kornia"]
+            ["torch.distributed", "aleator.benchmark.rank_cases", "sklearn.preprocessing", "kornia"]
         )
         self._ends = []
         self._processes = []
         for rank in range(most):
             ours, theirs = context.Pipe()
             process = context.Process(
-                target=_serve, args=(theirs, rank), name=f"rank-{rank}", daemon=True
+                target=_serve, args=(theirs, rank), name=f"rank-{rank}", daemon=daemon
             )
             process.start()
             theirs.close()
@@ -54,7 +65,7 @@ class ProcessPool:
             port = free.getsockname()[1]
         for end in self._ends[:size]:
             end.send((port, size, function, arguments, group))
-        return [end.recv() for end in self._ends[:size]]
+        return [_answer(end) for end in self._ends[:size]]
 
     def run(self, size, function, *arguments, group=True):
         """Call a function in processes of one group, and return the results."""
@@ -65,6 +76,7 @@ class ProcessPool:
 
     def close(self):
         for end in self._ends:
-            end.send(None)
+            with suppress(BrokenPipeError):
+                end.send(None)
         for process in self._processes:
             process.join(10)

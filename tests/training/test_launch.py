@@ -1,22 +1,23 @@
-"""Processes as users start them: by a script, by torchrun, by SLURM; and wrong parameters."""
+"""Starting processes: wrong parameters, missing packages, SLURM, functions.
 
-import json
+`tests/test_documents.py` starts scripts, by themselves and with torchrun.
+"""
+
+import multiprocessing
 import os
-import signal
-import subprocess
 import sys
-import textwrap
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from aleator import LFR, SimCLR
+from aleator import LFR
+from aleator.benchmark import rank_cases as proofs
 from aleator.training import launch
 from aleator.training.launch import ProcessChoice
+from tests.training.process_pool import ProcessPool
 
+SETTINGS = {"rows": 50, "batch": 30, "steps": 5}
 X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
 
 
@@ -53,78 +54,46 @@ def test_one_process_needs_no_lightning(monkeypatch):
     assert ProcessChoice(1, 1, "ddp", torch.device("cpu")).join().alone
 
 
-SCRIPT = """
-    import json, os, sys, warnings
-    from pathlib import Path
-    import numpy as np
-    import torch
-    from aleator import SimCLR
-
-    warnings.simplefilter("ignore")
-    folder, steps = Path(sys.argv[1]), int(sys.argv[2])
-    rank = os.environ.get("LOCAL_RANK", "0")
-    (folder / f"process-{rank}").write_text(str(os.getpid()))
-    if len(sys.argv) > 3:  # a group of the user's own
-        torch.distributed.init_process_group("gloo")
-    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    model = SimCLR(
-        embedding_dim=4, steps=steps, batch_size=8, devices=2, device="cpu", random_state=0,
-        optimizer="sgd", learning_rate=1e-3, momentum=0.0, verbose=2, progress=False,
-    )
-    model.fit(X, checkpoint=folder / "run", checkpoint_every=20)
-    result = [float(model.transform(X).sum()), model.plan_.processes, len(model.history_)]
-    (folder / f"result-{rank}.json").write_text(json.dumps(result))
-"""
+@pytest.fixture(scope="module")
+def launching():
+    """Processes that import what starts processes, which those of `pool` must not have done."""
+    pool = ProcessPool(2, daemon=False)
+    yield pool
+    pool.close()
 
 
-@pytest.fixture
-def script(tmp_path):
-    file = tmp_path / "script.py"
-    file.write_text(textwrap.dedent(SCRIPT))
-    return file
+@pytest.fixture(scope="module")
+def alone():
+    return proofs.fit_case("DIET, table", 1, **SETTINGS)
 
 
-def environment(**variables):
-    return {**os.environ, "OMP_NUM_THREADS": "1", **variables}
+def test_slurm(launching, alone):
+    results = launching.run(2, fit_in_slurm, group=False)
+    assert proofs.difference(alone, results[0])[0] < 1e-5
+    assert proofs.difference(*results) == (0, 0)
 
 
-def expected_sum(steps):
-    settings = {"embedding_dim": 4, "batch_size": 16, "device": "cpu", "random_state": 0}
-    settings |= {"optimizer": "sgd", "learning_rate": 1e-3, "momentum": 0.0, "progress": False}
-    return float(SimCLR(steps=steps, **settings).fit(X).transform(X).sum())
+def fit_in_slurm():
+    rank = multiprocessing.current_process().name.rpartition("-")[2]
+    variables = {
+        "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_ID": "17",
+        "SLURM_JOB_NAME": "train", "SLURM_NODELIST": "127.0.0.1", "SLURM_NODEID": "0",
+        "SLURM_PROCID": rank, "SLURM_LOCALID": rank,
+    }  # fmt: skip
+    os.environ.update(variables)
+    try:
+        return proofs.fit_case("DIET, table", 2, **SETTINGS)
+    finally:
+        assert "lightning_fabric" in sys.modules
+        for name in variables:
+            del os.environ[name]
 
 
-def check_results(folder, steps):
-    expected = [pytest.approx(expected_sum(steps), rel=1e-4), 2]
-    for rank in range(2):
-        result = json.loads((folder / f"result-{rank}.json").read_text())
-        assert result[:2] == expected
+def test_processes_for_a_fit_only(launching, alone):
+    (result,) = launching.run(1, fit_in_forks, group=False)
+    assert proofs.difference(alone, result)[0] < 1e-5
 
 
-def test_a_script_continues_after_one_of_its_processes_was_killed(script, tmp_path):
-    command = [sys.executable, str(script), str(tmp_path), "400"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
-    written = tmp_path / "run" / "checkpoint-00000002"
-    while process.poll() is None and not written.exists():
-        time.sleep(0.02)
-    os.kill(int((tmp_path / "process-1").read_text()), signal.SIGKILL)
-    began = time.monotonic()
-    _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - began < 30
-    assert process.returncode != 0
-    assert "process 1 of 2 has ended (it was killed, or its machine failed)" in errors
-    assert not (tmp_path / "result-0.json").exists()
-
-    again = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
-    check_results(tmp_path, 400)
-    epochs = [line for line in again.stdout.splitlines() if line.startswith("[SimCLR]")]
-    assert len(epochs) == len(set(epochs)), "only the first process shows progress"
-
-
-def test_torchrun_with_a_group_of_the_users_own(script, tmp_path):
-    torchrun = Path(sys.executable).with_name("torchrun")
-    command = [str(torchrun), "--nproc-per-node", "2", str(script), str(tmp_path), "20", "own"]
-    subprocess.run(command, capture_output=True, env=environment(), check=True)
-    check_results(tmp_path, 20)
+def fit_in_forks():
+    os.environ.pop("MASTER_PORT")  # Lightning finds a free one
+    return proofs.fit_case("DIET, table", 2, **SETTINGS, strategy="ddp_fork")

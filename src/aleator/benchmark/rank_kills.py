@@ -21,7 +21,7 @@ import torch
 def fit_for_kills(out: Path, folder: Path) -> None:
     """Run a fit on two processes that Lightning Fabric starts; it is this that is killed."""
     from aleator import SimCLR
-    from aleator.benchmark.ranks import weights_of
+    from aleator.benchmark.rank_cases import weights_of
 
     torch.set_num_threads(1)
     X = np.random.default_rng(0).normal(size=(240, 2, 24)).astype(np.float32)

@@ -37,8 +37,9 @@ preprocessing : {"auto", None}, default=?
     values as they are.
 device : str, default=?
     "auto" is the first GPU, else the CPU; or "cpu", "cuda", "cuda:1" and so on.
-precision : {"auto", "32", "tf32", "bf16"}, default=?
-    "auto" is tf32 on a GPU. "bf16" trains the networks in half precision.
+precision : {"auto", "64", "32", "tf32", "bf16"}, default=?
+    "auto" is tf32 on a GPU. "bf16" trains the networks in half precision, "64" in double precision,
+    which is slow, for comparisons. A fitted estimator is in single precision.
 random_state : int, RandomState instance or None, default=?
     Seed of everything random. The same seed on the same machine gives the same numbers.""",
     "{views}": """\

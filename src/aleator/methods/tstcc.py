@@ -91,7 +91,9 @@ def tstcc(
         lasts = [contrast.draw_last(weak.shape[1], len(weak), x.device) for _ in range(2)]
         # Products this small gain nothing from half precision, and casting them takes time.
         with torch.autocast(x.device.type, enabled=False):
-            contexts, predictions = contrast(torch.cat([weak, strong]).float(), torch.cat(lasts))
+            contexts, predictions = contrast(
+                torch.cat([weak, strong]).to(next(contrast.parameters()).dtype), torch.cat(lasts)
+            )
         futures = contrast.future(strong, lasts[0]), contrast.future(weak, lasts[1])
         return *predictions.chunk(2), *futures, *head_pair(*contexts.chunk(2))
 

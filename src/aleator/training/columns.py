@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from math import prod
 
 import torch
@@ -145,9 +146,14 @@ class HostCache(StagedColumn):
     """A derived column kept in host memory."""
 
     def __init__(
-        self, shape: tuple[int, ...], device: torch.device, *, ragged: bool = False
+        self,
+        shape: tuple[int, ...],
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
+        *,
+        ragged: bool = False,
     ) -> None:
-        self._tensor = torch.empty(shape)
+        self._tensor = torch.empty(shape, dtype=dtype)
         super().__init__(TensorRows(self._tensor), device, ragged=ragged)
 
     def write(self, start: int, values: Tensor) -> None:
@@ -194,25 +200,32 @@ class ColumnStore:
         self._piece = {
             name: rows_per_piece(prod(rows.sample_shape), device) for name, rows in given.items()
         }
-        self._columns: dict[str, Column] = {
-            name: ResidentColumn.copied(rows, device)
-            if plan.where(name) == DEVICE
-            else StagedColumn(rows, device, ragged=ragged)
-            for name, rows in given.items()
-        }
+        self._columns: dict[str, Column] = {}
+        for name, rows in given.items():
+            kept: Column = (
+                ResidentColumn.copied(rows, device)
+                if plan.where(name) == DEVICE
+                else StagedColumn(rows, device, ragged=ragged)
+            )
+            # Samples are single precision anyway, and kept so: only batches are converted.
+            converted = rows.dtype.is_floating_point and rows.dtype != plan.dtype
+            compute = partial(torch.Tensor.to, dtype=plan.dtype)
+            self._columns[name] = RecomputedColumn(kept, compute) if converted else kept
         for column in derived:
             where = plan.where(column.name)
             self._piece[column.name] = rows_per_piece(prod(column.sample_shape), device)
             shape = (n_samples, *column.sample_shape)
             if where == DEVICE:
-                self._columns[column.name] = ResidentColumn(torch.empty(shape, device=device))
+                self._columns[column.name] = ResidentColumn(
+                    torch.empty(shape, dtype=plan.dtype, device=device)
+                )
             elif where == RECOMPUTED:
                 source = self._columns[column.source]
                 self._columns[column.name] = RecomputedColumn(source, column.compute)
                 # Who reads it also passes the samples of its source through a network.
                 self._piece[column.name] = self._piece[column.source]
             else:
-                self._columns[column.name] = HostCache(shape, device, ragged=ragged)
+                self._columns[column.name] = HostCache(shape, device, plan.dtype, ragged=ragged)
 
     def refresh(self, names: Iterable[str], *, fixed: bool) -> None:
         """Compute those of the named columns that are kept and (not) fixed."""

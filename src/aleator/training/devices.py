@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
-PRECISIONS = ("auto", "32", "tf32", "bf16")
+PRECISIONS = ("auto", "64", "32", "tf32", "bf16")
 
 CPU = torch.device("cpu")
 
@@ -55,6 +55,17 @@ def resolve_precision(choice: str, device: torch.device) -> str:
     if choice == "tf32" and device.type != "cuda":
         return "32"  # only GPUs have tf32, and the CPU computes the same products exactly
     return choice
+
+
+def dtype_of(precision: str) -> torch.dtype:
+    """Type of weights, optimizer state and batches in training; "64" is Lightning's "64-true".
+
+    Examples
+    --------
+    >>> dtype_of("64"), dtype_of("bf16")
+    (torch.float64, torch.float32)
+    """
+    return torch.float64 if precision == "64" else torch.float32
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:

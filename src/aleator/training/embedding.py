@@ -18,8 +18,8 @@ from aleator.training.math_mode import math_mode
 def embed(encoder: nn.Module, source: Source, device: torch.device, precision: str) -> np.ndarray:
     """Embed all samples of a source, piece by piece; the encoder itself stays where it is.
 
-    Besides the result, only one piece of the data is in memory. Half precision is for training:
-    embeddings are computed in full precision.
+    Besides the result, only one piece of the data is in memory. Half and double precision are for
+    training: embeddings are computed in single precision.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def embed(encoder: nn.Module, source: Source, device: torch.device, precision: s
         Samples in float32.
     device : torch.device
         Where to compute.
-    precision : {"32", "tf32", "bf16"}
+    precision : {"64", "32", "tf32", "bf16"}
         Precision of the training.
 
     Returns
@@ -72,7 +72,7 @@ def embed_chunks(
         Samples in float32.
     device : torch.device
         Where to compute.
-    precision : {"32", "tf32", "bf16"}
+    precision : {"64", "32", "tf32", "bf16"}
         Precision of the training.
     rows : int, default=None
         Samples per piece; None is a number that suits the device.

@@ -50,13 +50,13 @@ class HeadBank(nn.Module):
             self.parts = nn.ModuleList(copy.deepcopy(head) for head in heads)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Return the outputs of all heads for the same rows, in full precision.
+        """Return the outputs of all heads for the same rows, in that of the weights.
 
         Heads are wide and shallow, so that reading their weights takes most of the time; casting
         them to half precision first would read them once more.
         """
         with torch.autocast(rows.device.type, enabled=False):
-            out = rows.float()
+            out = rows.to(next(self.parameters()).dtype)
             if not self.batched:
                 return torch.stack([flatten_output(head(out)) for head in self.parts], dim=1)
             for part in self.parts:

@@ -9,6 +9,9 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
+# Double precision has no faster products, but what is not trained stays in single precision.
+_EXACT = ("32", "64")
+
 _lock = threading.Lock()
 _active: Counter[str] = Counter()  # precisions of the blocks that are running, in any thread
 _restore = ExitStack()  # what the last of these blocks does
@@ -24,7 +27,7 @@ def math_mode(precision: str) -> Iterator[None]:
 
     Parameters
     ----------
-    precision : {"32", "tf32", "bf16"}
+    precision : {"64", "32", "tf32", "bf16"}
         Precision of a run.
 
     Examples
@@ -37,7 +40,7 @@ def math_mode(precision: str) -> Iterator[None]:
         if not _active:
             _remember()
         _active[precision] += 1
-        _set(exact="32" in _active)
+        _set(exact=any(name in _active for name in _EXACT))
     try:
         yield
     finally:
@@ -46,7 +49,7 @@ def math_mode(precision: str) -> Iterator[None]:
             if not _active[precision]:
                 del _active[precision]
             if _active:
-                _set(exact="32" in _active)
+                _set(exact=any(name in _active for name in _EXACT))
             else:
                 _restore.close()
 

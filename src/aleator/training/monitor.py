@@ -60,9 +60,9 @@ class CollapseMonitor:
         self._spread = 1.0
         self._worker = ThreadPoolExecutor(1)
 
-    def setup(self, device: torch.device) -> None:
-        """Move the sample to the device on which the encoder trains."""
-        self._rows_on_device = self._rows.to(device)
+    def setup(self, device: torch.device, dtype: torch.dtype = torch.float32) -> None:
+        """Move the sample to the device of the encoder, as the type of its weights."""
+        self._rows_on_device = self._rows.to(device, dtype)
         self._trained = self.encoder
         if isinstance(self.encoder, FrozenFront):
             with torch.no_grad():

@@ -201,11 +201,13 @@ class Optimizer:
                 f"the {group.name} has no parameter to train: all have requires_grad=False"
             )
         lr = self._settings.lr if group.lr is None else group.lr
+        double = parameters[0].dtype == torch.float64
         state = GroupState(
             group.name,
             lr,
             # A learning rate that a graph reads must be on the device, to be changed in place.
-            torch.tensor(lr, device=device) if device.type == "cuda" else lr,
+            # torch reads it there in single precision, and double precision has no graphs.
+            torch.tensor(lr, device=device) if device.type == "cuda" and not double else lr,
             schedule,
             parameters,
             powers=torch.ones(2, dtype=torch.float64, device=device),
@@ -330,7 +332,11 @@ class Optimizer:
 
     def _accept_factors(self, group: GroupState, device: torch.device) -> None:
         """Let wide weights carry the factors of their gradient, where a kernel can use them."""
-        wide = [p for p in group.parameters if offers_factors(p) and p.numel() >= _WIDE]
+        wide = [
+            p
+            for p in group.parameters
+            if offers_factors(p) and p.numel() >= _WIDE and p.dtype == torch.float32
+        ]
         if device.type != "cuda" or self._settings.name == "sgd" or not wide:
             return
         try:

@@ -139,7 +139,8 @@ class PhaseState:
 
     def _set_order(self, order: Tensor) -> None:
         self._order = order
-        self._order_on_device = order.to(self._device)
+        if self._processes.alone:  # others take their share of every batch, on the host
+            self._order_on_device = order.to(self._device)
 
 
 _COUNTERS = ("steps", "steps_in_turn", "steps_in_pass", "round")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from aleator.training.devices import free_memory
+from aleator.training.devices import dtype_of, free_memory
 from aleator.training.host_rows import HostRows
 from aleator.training.method import LargeLayer, Method
 
@@ -46,6 +46,8 @@ class ColumnNeed:
         Where the column is now; None for a column that is derived from another.
     never_kept : bool, default=False
         Whether keeping the column would be wrong or useless.
+    itemsize : int, default=4
+        Bytes of a value.
 
     Examples
     --------
@@ -59,11 +61,12 @@ class ColumnNeed:
     reads: int
     origin: str | None = None
     never_kept: bool = False
+    itemsize: int = 4
 
     @property
     def bytes(self) -> int:
-        """Size in float32."""
-        return 4 * self.n_samples * math.prod(self.sample_shape)
+        """Size of all samples."""
+        return self.itemsize * self.n_samples * math.prod(self.sample_shape)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,11 @@ class Plan:
     device_limit: int
     micro_batch: int | None = None
     processes: int = 1
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of weights, of derived columns, and of batches."""
+        return dtype_of(self.precision)
 
     def where(self, name: str) -> str:
         """Where a column is kept: "device", "host", "streamed" or "recomputed"."""
@@ -235,7 +243,11 @@ def make_plan(
     streamed = any(rows.origin == STREAMED for rows in given.values())
     device_limit, host_limit = _limits(device, memory_limit, per_machine, streamed=streamed)
     layers = tuple(
-        Placement(layer.name, DEVICE, _bytes_of(layer, batch_size // processes, optimizer))
+        Placement(
+            layer.name,
+            DEVICE,
+            _bytes_of(layer, batch_size // processes, optimizer, dtype_of(precision)),
+        )
         for layer in method.large_layers
     )
     for layer in layers:
@@ -249,11 +261,21 @@ def make_plan(
         device_limit -= layer.bytes
     steps = duration.count * (1 if duration.by_steps else math.ceil(pass_length / batch_size))
     few_steps = steps * batch_size < n_samples * processes
-    needs = _needs(method, given, n_samples, few_steps=few_steps, by_steps=duration.by_steps)
+    needs = _needs(
+        method,
+        given,
+        n_samples,
+        dtype_of(precision),
+        few_steps=few_steps,
+        by_steps=duration.by_steps,
+    )
     return Plan(
         device=str(device),
         precision=precision,
-        graphs=device.type == "cuda" and steps >= _STEPS_WORTH_A_GRAPH and processes == 1,
+        graphs=device.type == "cuda"
+        and steps >= _STEPS_WORTH_A_GRAPH
+        and processes == 1
+        and precision != "64",
         batch_size=batch_size,
         placements=layers + place_columns(needs, device_limit, host_limit),
         device_limit=device_limit,
@@ -278,6 +300,7 @@ def _needs(
     method: Method,
     given: Mapping[str, HostRows],
     n_samples: int,
+    dtype: torch.dtype,
     *,
     few_steps: bool,
     by_steps: bool,
@@ -303,15 +326,16 @@ def _needs(
                 column.sample_shape,
                 reads[column.name],
                 never_kept=never_kept,
+                itemsize=dtype.itemsize,
             )
         )
     return needs
 
 
-def _bytes_of(layer: LargeLayer, batch_size: int, optimizer: str) -> int:
+def _bytes_of(layer: LargeLayer, batch_size: int, optimizer: str, dtype: torch.dtype) -> int:
     """Weights, gradient and moments; outputs, their probabilities and their gradient."""
     moments = 1 if optimizer == "sgd" else 2
-    return 4 * (layer.n_parameters * (2 + moments) + 3 * layer.n_outputs * batch_size)
+    return dtype.itemsize * (layer.n_parameters * (2 + moments) + 3 * layer.n_outputs * batch_size)
 
 
 def _usable(device: torch.device, per_machine: int) -> int:

@@ -103,8 +103,8 @@ class Ranks(OneProcess):
 
     def share(self, batch: Tensor) -> Tensor:
         """Begin a batch, and return the positions of its samples in the columns of this process."""
-        owner, local = self._owners.owner(batch), self._owners.local(batch)
-        share = Share.of(owner, local, self.rank, self.size)
+        owner = self._owners.owner(batch)
+        share = Share.of(batch, owner, self._owners.local, self.rank, self.size)
         self._share = share.to(self.device)
         return share.index
 

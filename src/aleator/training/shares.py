@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -29,14 +30,13 @@ class Share:
         Rows of every process.
     rank : int
         Number of the process.
-    gathered : Tensor of shape (n_rows,)
-        Where every row of the batch is if the processes' rows are joined in the order of their
-        numbers, each filled up to the largest count.
+    owner : Tensor of shape (n_rows,)
+        Process of every row of the batch; on the host.
 
     Examples
     --------
     >>> batch = torch.tensor([5, 2, 3, 8])
-    >>> share = Share.of(batch % 2, batch // 2, rank=1, size=2)  # rows 5 and 3
+    >>> share = Share.of(batch, batch % 2, lambda rows: rows // 2, rank=1, size=2)  # rows 5 and 3
     >>> share.index.tolist(), share.places.tolist(), share.counts
     ([2, 1], [0, 2], (2, 2))
     >>> share.gathered.tolist()  # first come 2 and 8, then 5 and 3
@@ -47,33 +47,61 @@ class Share:
     places: Tensor
     counts: tuple[int, ...]
     rank: int
-    gathered: Tensor
+    owner: Tensor
 
     @classmethod
-    def of(cls, owner: Tensor, local: Tensor, rank: int, size: int) -> Share:
-        """Return the share of a process, given the owner of every row and where it has it."""
-        counts = torch.bincount(owner, minlength=size)
-        by_owner = torch.argsort(owner, stable=True)
-        starts = counts.cumsum(0) - counts
-        within = torch.arange(len(owner)) - starts.repeat_interleave(counts)
-        gathered = torch.empty_like(owner)
-        gathered[by_owner] = owner[by_owner] * counts.max() + within
-        begin = int(starts[rank])
-        places = by_owner[begin : begin + int(counts[rank])]
-        index = local[places]
+    def of(
+        cls,
+        batch: Tensor,
+        owner: Tensor,
+        local: Callable[[Tensor], Tensor],
+        rank: int,
+        size: int,
+    ) -> Share:
+        """Return the share of a process, given the owner of every row of a batch.
+
+        Parameters
+        ----------
+        batch : Tensor of shape (n_rows,)
+            The rows.
+        owner : Tensor of shape (n_rows,)
+            Process of every row.
+        local : callable
+            Function that returns where a process has rows of its own.
+        rank : int
+            Number of the process.
+        size : int
+            Number of processes.
+
+        Returns
+        -------
+        Share
+        """
+        counts = tuple(torch.bincount(owner, minlength=size).tolist())
+        places = (owner == rank).nonzero().flatten()
+        index = local(batch[places])
         if not len(places):
             places, index = torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
-        return cls(index, places, tuple(counts.tolist()), rank, gathered)
+        return cls(index, places, counts, rank, owner)
+
+    @cached_property
+    def gathered(self) -> Tensor:
+        """Where every row of the batch is in the joined rows of all processes.
+
+        They are joined in the order of their numbers, each filled up to the largest count. Sorting
+        all rows takes time, and steps whose layers and loss do not need it do without.
+        """
+        counts = torch.tensor(self.counts)
+        by_owner = torch.argsort(self.owner, stable=True)
+        starts = counts.cumsum(0) - counts
+        within = torch.arange(self.total) - starts.repeat_interleave(counts)
+        gathered = torch.empty_like(self.owner)
+        gathered[by_owner] = self.owner[by_owner] * max(self.counts) + within
+        return gathered.to(self.places.device)
 
     def to(self, device: torch.device) -> Share:
-        """Return the share with its tensors on a device."""
-        return Share(
-            self.index.to(device),
-            self.places.to(device),
-            self.counts,
-            self.rank,
-            self.gathered.to(device),
-        )
+        """Return the share with what steps use on a device."""
+        return replace(self, index=self.index.to(device), places=self.places.to(device))
 
     @property
     def count(self) -> int:
@@ -83,7 +111,7 @@ class Share:
     @property
     def total(self) -> int:
         """Rows of the batch."""
-        return len(self.gathered)
+        return len(self.owner)
 
     def copies(self, rows: int) -> int | None:
         """Return how often the share is contained in a tensor of so many rows, if it is.

@@ -16,8 +16,6 @@ from aleator.training.method import Phase
 from aleator.training.micro_batches import micro_batches
 from aleator.training.optimizers import Optimizer
 
-_LARGEST = torch.finfo(torch.float32).max
-
 
 class Step:
     """Gather a batch, compute the loss, differentiate, update; losses are summed on the device.
@@ -45,7 +43,9 @@ class Step:
     ) -> None:
         self.phase = phase
         self.optimizer = optimizer
-        self.loss_sum = torch.zeros((), device=device)
+        dtype = next(optimizer.parameters()).dtype
+        self.loss_sum = torch.zeros((), dtype=dtype, device=device)
+        self._largest = torch.finfo(dtype).max
         self.finite_steps = torch.zeros((), dtype=torch.int64, device=device)
         self.updating = False
         self._columns = columns
@@ -81,7 +81,7 @@ class Step:
             with torch.no_grad():
                 self.phase.after_step()
         self.loss_sum += loss
-        self.finite_steps += self.loss_sum <= _LARGEST  # false for NaN
+        self.finite_steps += self.loss_sum <= self._largest  # false for NaN
         self.updating = False
 
 

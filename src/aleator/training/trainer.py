@@ -165,6 +165,9 @@ class Trainer:
                 if self._monitor is not None:
                     self._monitor.close()
             self._processes.make_equal(self._method.modules)
+        if self.plan.dtype == torch.float64:
+            for module in self._method.modules.values():
+                module.float()  # as models are saved and used
         self.history = self._processes.agree_on_history(self.history)
         self._modes.restore()
 
@@ -294,6 +297,8 @@ class Trainer:
     def _setup(self) -> None:
         """Move everything to its place, restore a saved state, compute what never changes."""
         for module in self._method.modules.values():
+            if self.plan.dtype == torch.float64:
+                module.double()
             # Two-dimensional convolutions are fastest with channels last, on CPUs too.
             module.to(self._device).to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
         self._columns: ColumnStore = ColumnStore(
@@ -301,7 +306,7 @@ class Trainer:
             ragged=not self._processes.alone,
         )  # fmt: skip
         if self._monitor is not None:
-            self._monitor.setup(self._device)
+            self._monitor.setup(self._device, self.plan.dtype)
         self._phases = [
             PhaseState(
                 phase,

@@ -55,7 +55,8 @@ class Mixup(nn.Module):
         """
         other = x[draw_partners(len(x), x.device)]
         row_shape = (len(x), *[1] * (x.ndim - 1))
-        share = self.least_share + (1 - self.least_share) * torch.rand(row_shape, device=x.device)
+        drawn = torch.rand(row_shape, dtype=x.dtype, device=x.device)
+        share = self.least_share + (1 - self.least_share) * drawn
         mixtures = [_MIXTURES[mixing](x, other, share) for mixing in self.mixings]
         mixed = mixtures[0]
         if len(mixtures) > 1:

@@ -112,7 +112,8 @@ class SimCLRAugmentation(nn.Module):
 
     @staticmethod
     def _uniform(image: Tensor, low: float, high: float) -> Tensor:
-        return torch.rand(len(image), device=image.device) * (high - low) + low
+        drawn = torch.rand(len(image), dtype=image.dtype, device=image.device)
+        return drawn * (high - low) + low
 
 
 def _kornia() -> Any:
