@@ -150,6 +150,12 @@ class Adapter(ABC):
     def columns_(self) -> list[ColumnRecord]:
         """What is done with every column; empty for data without columns."""
 
+    @property
+    def missing_share(self) -> float:
+        """Share of the values of the training data that are missing."""
+        columns = self.columns_
+        return sum(column.missing for column in columns) / max(1, len(columns))
+
     def facts(self) -> dict[str, str]:
         """Return what else there is to say about the training data, for `aleator.describe`."""
         return {}
