@@ -171,7 +171,6 @@ def describe(
 
 def _described(data: RawData, adapter: Adapter, device: torch.device) -> Description:
     source = adapter.adapt(data)
-    columns = adapter.columns_
     placement = place_input(
         len(source), adapter.shape, device, in_memory=source.in_memory,
         needs_no_conversion=source.can_be_shared,
@@ -188,7 +187,7 @@ def _described(data: RawData, adapter: Adapter, device: torch.device) -> Descrip
         n_samples=len(source),
         given_shape=() if parts else tuple(data.shape[1:]),
         input_shape=adapter.shape,
-        columns=columns,
+        columns=adapter.columns_,
         missing=adapter.missing_share,
         facts=adapter.facts(),
         source="memory" if data.source.in_memory else "files",

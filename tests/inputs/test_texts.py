@@ -171,5 +171,9 @@ def test_defaults_projectors_and_description():
     lines = repr(describe(texts, device="cpu")).splitlines()
     assert lines[0] == "text: 60 samples, which become 4353 features"
     shortest, longest = min(map(len, texts)), max(map(len, texts))
-    assert f"characters: {shortest} to {longest}, median" in lines[2]
+    assert f"characters: {shortest} to {longest}, median" in lines[3]
+    assert lines[1] == "missing: none"
     assert aleator.describe(texts).missing == 0
+    found = aleator.describe([*texts, None, None])
+    assert found.missing == 2 / 62
+    assert "missing: 3.2 % of the texts, which are treated as empty ones" in repr(found)

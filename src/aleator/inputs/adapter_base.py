@@ -152,7 +152,7 @@ class Adapter(ABC):
 
     @property
     def missing_share(self) -> float:
-        """Share of missing values in the training data."""
+        """Share of the values of the training data that are missing."""
         columns = self.columns_
         return sum(column.missing for column in columns) / max(1, len(columns))
 

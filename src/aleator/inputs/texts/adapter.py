@@ -98,6 +98,11 @@ class TextAdapter(Adapter):
         """Converted texts are a table."""
         return "table"
 
+    @property
+    def missing_share(self) -> float:
+        """Share of the training texts that are missing."""
+        return self.missing
+
     def facts(self) -> dict[str, str]:
         """Lengths of the training texts, and how many are missing."""
         found = {"features": repr(self).removeprefix("texts: ")}
