@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from aleator.benchmark.real_data.parts import RealParts
 from aleator.exceptions import DamagedFileError
-from aleator.inputs.audio.source import Clips, open_audio
+from aleator.inputs.audio.source import open_audio
 
 # Takes below this are the test part, as its publisher has it.
 _FIRST_TRAINING_TAKE = 5
 
 
-def load_fsdd(folder: Path) -> tuple[Clips, np.ndarray, Clips, np.ndarray]:
+def load_fsdd(folder: Path) -> RealParts:
     """Load Free Spoken Digits: 3000 clips of six speakers; takes 0 to 4 are the test part.
 
     Parameters
@@ -23,8 +24,7 @@ def load_fsdd(folder: Path) -> tuple[Clips, np.ndarray, Clips, np.ndarray]:
 
     Returns
     -------
-    X_train, y_train, X_test, y_test : tuple
-        Clips and digits.
+    RealParts
     """
     path = Path(folder) / "fsdd.npz"
     try:
@@ -37,4 +37,4 @@ def load_fsdd(folder: Path) -> tuple[Clips, np.ndarray, Clips, np.ndarray]:
         raise DamagedFileError(f"{path} cannot be read: {error}") from error
     test = take < _FIRST_TRAINING_TAKE
     digits = digit.astype(np.int64)
-    return clips[~test], digits[~test], clips[test], digits[test]
+    return RealParts(clips[~test], digits[~test], clips[test], digits[test])

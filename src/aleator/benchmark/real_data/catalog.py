@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from aleator.benchmark.real_data.audio import load_fsdd
+from aleator.benchmark.real_data.graphs import load_mutag, load_proteins
 from aleator.benchmark.real_data.parts import RealParts
+from aleator.benchmark.real_data.series import load_japanese_vowels, load_physionet2012
 from aleator.benchmark.real_data.tables import MIXED_TABLES, load_adult, load_mixed
 from aleator.benchmark.real_data.texts import load_sms_spam
 
@@ -45,9 +48,15 @@ REAL_DATASETS = {
         name: RealDataset(
             "tables",
             partial(load_mixed, name=name),
-            "accuracy" if table.task in ("classes", "other than None") else "r2",
+            # Their classes are two, of unequal size.
+            "auroc" if table.task in ("classes", "other than None") else "r2",
         )
         for name, table in MIXED_TABLES.items()
     },
     "sms-spam": RealDataset("texts", load_sms_spam),
+    "japanese-vowels": RealDataset("series", load_japanese_vowels),
+    "physionet2012": RealDataset("series", load_physionet2012, "auroc"),
+    "fsdd": RealDataset("audio", load_fsdd),
+    "mutag": RealDataset("graphs", load_mutag, by_seed=True),
+    "proteins": RealDataset("graphs", load_proteins, by_seed=True),
 }

@@ -11,16 +11,14 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
+from aleator.benchmark.real_data.parts import RealParts, split_parts
 from aleator.exceptions import DamagedFileError
 from aleator.inputs.graphs.graph import Graph
 from aleator.inputs.graphs.source import Graphs
 
-GraphSplit = tuple[Graphs, np.ndarray, Graphs, np.ndarray]
 
-
-def load_mutag(folder: Path, seed: int = 0) -> GraphSplit:
+def load_mutag(folder: Path, seed: int = 0) -> RealParts:
     """Load MUTAG: 188 molecules, of which 125 are mutagenic.
 
     Parameters
@@ -32,13 +30,12 @@ def load_mutag(folder: Path, seed: int = 0) -> GraphSplit:
 
     Returns
     -------
-    X_train, y_train, X_test, y_test : tuple
-        Graphs and labels.
+    RealParts
     """
     return _load(Path(folder) / "graphs" / "MUTAG.txt.gz", seed)
 
 
-def load_proteins(folder: Path, seed: int = 0) -> GraphSplit:
+def load_proteins(folder: Path, seed: int = 0) -> RealParts:
     """Load PROTEINS: 1113 proteins, of which 450 are not enzymes.
 
     Parameters
@@ -50,8 +47,7 @@ def load_proteins(folder: Path, seed: int = 0) -> GraphSplit:
 
     Returns
     -------
-    X_train, y_train, X_test, y_test : tuple
-        Graphs and labels.
+    RealParts
     """
     return _load(Path(folder) / "graphs" / "PROTEINS.txt.gz", seed)
 
@@ -94,10 +90,6 @@ def read_graphs(path: Path) -> Graphs:
     return Graphs(graphs, np.array(labels))
 
 
-def _load(path: Path, seed: int) -> GraphSplit:
+def _load(path: Path, seed: int) -> RealParts:
     graphs = read_graphs(path)
-    y = np.asarray(graphs.labels)
-    train, test = train_test_split(
-        np.arange(len(graphs)), test_size=0.2, random_state=seed, stratify=y
-    )
-    return graphs[train], y[train], graphs[test], y[test]
+    return split_parts(graphs, np.asarray(graphs.labels), seed)

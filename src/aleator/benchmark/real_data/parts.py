@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -12,8 +11,7 @@ from sklearn.model_selection import train_test_split
 _TEST_SHARE = 0.2
 
 
-@dataclass(frozen=True)
-class RealParts:
+class RealParts(NamedTuple):
     """Data as an estimator takes them, with labels or target values.
 
     Attributes

@@ -9,11 +9,10 @@ import numpy as np
 
 from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.physionet2012 import read_stays
+from aleator.benchmark.real_data.parts import RealParts
 
-Parts = tuple[Any, np.ndarray, Any, np.ndarray]
 
-
-def load_japanese_vowels(folder: str | Path) -> Parts:
+def load_japanese_vowels(folder: str | Path) -> RealParts:
     """Read the vowels of nine speakers: 12 channels, 7 to 29 steps.
 
     Parameters
@@ -24,17 +23,17 @@ def load_japanese_vowels(folder: str | Path) -> Parts:
 
     Returns
     -------
-    X_train, y_train, X_test, y_test : SeriesSource and ndarray of shape (n,)
+    RealParts
         The publisher's split, of 270 and 370 series. Labels are the speakers.
     """
     from aleator import open_series
 
     paths = DATASETS["japanese-vowels"].paths(Path(folder))
     train, test = (open_series(path) for path in paths)
-    return train, np.asarray(train.labels), test, np.asarray(test.labels)
+    return RealParts(train, np.asarray(train.labels), test, np.asarray(test.labels))
 
 
-def load_physionet2012(folder: str | Path) -> Parts:
+def load_physionet2012(folder: str | Path) -> RealParts:
     """Read intensive-care stays as observations of 41 variables at irregular times.
 
     Values are as they were published, -1 for an unknown height or sex included.
@@ -47,7 +46,7 @@ def load_physionet2012(folder: str | Path) -> Parts:
 
     Returns
     -------
-    X_train, y_train, X_test, y_test : EventSeries and ndarray of shape (n,)
+    RealParts
         Sets a and b, of 4000 stays each. Labels say who died in the hospital.
     """
     import pandas as pd
@@ -67,4 +66,4 @@ def load_physionet2012(folder: str | Path) -> Parts:
         )
         series = open_series(frame, id="stay", time="minute", variable="variable", value="value")
         parts += [series, stays.died[series.ids]]
-    return tuple(parts)
+    return RealParts(*parts)
