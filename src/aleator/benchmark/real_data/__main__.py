@@ -15,6 +15,7 @@ from aleator.benchmark.real_data.measuring import measure, models_of
 SEEDS = range(3)
 # As many splits of data that are few.
 SEEDS_OF_FEW = range(10)
+_SEEDS_HELP = "default: 0 to 2; of graphs, which every seed splits anew, 0 to 9"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,8 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
                         help=f"what to measure on: {', '.join(REAL_DATASETS)}, or all")  # fmt: skip
     parser.add_argument("--data", help="folder of the data sets; default: ALEATOR_DATA")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: all")
-    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED",
-                        help="default: 0 to 2; of graphs, which every seed splits anew, 0 to 9")  # fmt: skip
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help=_SEEDS_HELP)
     parser.add_argument("--out", type=Path, help="file to which lines are added")
     options = parser.parse_args(arguments)
     folder = data_folder(options.data)
