@@ -8,7 +8,9 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("name", ["large-data", "tables", "text", "images", "graphs", "audio"])
+@pytest.mark.parametrize(
+    "name", ["large-data", "tables", "text", "images", "series", "graphs", "audio"]
+)
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

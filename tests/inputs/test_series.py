@@ -12,7 +12,7 @@ import torch
 
 import aleator
 from aleator import LFR, RandomFeatures, describe, load, open_series
-from aleator.inputs import InputAdapter, SeriesAdapter, fit_adapter, read
+from aleator.inputs import ArraySource, InputAdapter, SeriesAdapter, fit_adapter, read
 from aleator.modalities import get_modality
 from tests.small import ALL, small
 
@@ -175,7 +175,7 @@ def test_ts_files_with_numbers_to_predict_and_without_labels(tmp_path):
     ("content", "message"),
     [
         ("1,2\n", "no line '@data'"),
-        ("@data\n1,two\n", "line 2 of .*'two', which is not a number"),
+        ("@data\n1,two\n", r"line 2 of .*'two', which is not a number"),
         ("@timestamps true\n@data\n(0,1),(1,2)\n", "has time stamps, which are not read"),
         ("@data\n", "holds no series"),
         ("@data\n1:2\n3\n", "row 1 of X has 1 channels, but row 0 has 2"),
@@ -193,10 +193,18 @@ def test_series_of_one_length_without_gaps_are_arrays_as_ever():
     assert isinstance(fit_adapter(SERIES, read(list(X)), "LFR", "auto"), InputAdapter)
     model = RandomFeatures(n_features=8, random_state=0).fit(X)
     np.testing.assert_array_equal(model.transform(list(X)), model.transform(X))
+    for given in (list(X), X.tolist(), [torch.from_numpy(one) for one in X]):
+        assert isinstance(read(given, modality="series").source, ArraySource)
+    for few in (X[:, 0], X[:, 0].tolist()):
+        adapter = small("RandomFeatures", modality="series").fit(few).adapter_
+        assert isinstance(adapter, InputAdapter)
+    lists = [[1, None, 3.0], [2, 4, 1], [5]]
+    adapter = small("RandomFeatures", modality="series").fit(lists).adapter_
+    np.testing.assert_allclose(adapter.missing_share, 1 / 7)
     with pytest.raises(ValueError, match="fit it with modality='irregular-series'"):
         model.transform([X[0], X[1, :, :5]])
     X[3, 1, 4] = NAN
-    with pytest.raises(ValueError, match="row 3, channel 1, time 4.*'irregular-series'"):
+    with pytest.raises(ValueError, match=r"row 3, channel 1, time 4.*'irregular-series'"):
         model.transform(X)
     complete = RandomFeatures(n_features=8, random_state=0, modality="irregular-series")
     complete.fit(X[4:])
@@ -376,7 +384,7 @@ def test_transform_explains_what_is_wrong_and_the_model_stays_as_it_was():
     expected = model.transform(ragged())
     with pytest.raises(ValueError, match="X has 3 channels, but RandomFeatures is expecting 2"):
         model.transform(ragged(channels=3))
-    with pytest.raises(ValueError, match="inf.*row 1, channel 0, time 2"):
+    with pytest.raises(ValueError, match=r"inf.*row 1, channel 0, time 2"):
         model.transform([np.zeros((2, 3)), np.array([[0, 0, np.inf]] * 2)])
     np.testing.assert_array_equal(model.transform(ragged()), expected)
 
@@ -434,10 +442,10 @@ def test_a_saved_model_holds_the_grid_and_refuses_a_wrong_one(tmp_path):
         {"shape": [2, -1]}, {"missing": 2.0}, {"names": ["a"]}, {"lengths": [1]},
         {"grid": {"width": -1.0, "start": None, "dates": False}}, {"names": None},
     ):  # fmt: skip
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"wrong|missing"):
             SeriesAdapter.from_saved(layout, "LFR", {**stored, **wrong}, arrays)
     for key in arrays:
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="wrong"):
             SeriesAdapter.from_saved(layout, "LFR", stored, {**arrays, key: np.zeros(5)})
 
 

@@ -23,11 +23,13 @@ encoder : str, torch.nn.Module or callable, default=?
     "tcn" and "transformer" (of patches of time steps); for images "resnet18"; for graphs
     "gin".""",
     "{data}": """\
-modality : {"auto", "table", "series", "image", "text", "graph", "audio"}, default=?
-    Kind of data. "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
+modality : str, default=?
+    Kind of data: "table", "series", "irregular-series", "image", "text", "graph" or "audio".
+    "auto" infers it from the shape of X: (n, columns), (n, channels, time) or
     (n, channels, height, width). A data frame is a table; a list, an array or a column of strings
-    is text; a list or a folder of images is images, one of graphs is graphs,
-    and what `aleator.open_audio` returns is audio.
+    is text; a list or a folder of images or of graphs is what it holds. A list of arrays of
+    different lengths, series with NaN and what `aleator.open_series` returns are
+    "irregular-series"; what `aleator.open_audio` returns is "audio".
 preprocessing : {"auto", None}, default=?
     "auto" standardizes every column, feature or channel to zero mean and unit variance; None leaves
     values as they are.

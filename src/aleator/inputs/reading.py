@@ -22,6 +22,9 @@ from aleator.inputs.table_files import source_of_table
 from aleator.inputs.table_source import TableSource
 from aleator.inputs.texts.source import TextSource, as_texts
 
+# Modalities of which collections of series are.
+_SERIES = ("series", "irregular-series")
+
 
 @dataclass(frozen=True)
 class RawData:
@@ -88,8 +91,8 @@ def read(
     if clips is not None:
         _check_length(len(clips), min_samples, estimator_name)
         return RawData(clips)
-    if modality != Images.modality:
-        series = as_series(X, asked="series" in modality)
+    if modality in ("auto", "table", *_SERIES):
+        series = as_series(X, asked=modality in _SERIES)
         if series is not None:
             _check_length(len(series), min_samples, estimator_name)
             return RawData(series)

@@ -141,7 +141,8 @@ class LFR(TrainedLearner):
         `learning_rate`.
     projector : str, torch.nn.Module, callable, or sequence of them, default=?
         Kind of the projectors; candidates are drawn from several kinds in turn. Drawn from the
-        data: "convolutions", "hydra", "subsequences" and "spectrum" for series; "patches" and
+        data: "convolutions", "hydra", "subsequences" and "spectrum" for series ("summaries", but
+        not "spectrum", for those of different lengths or with gaps); "patches" and
         "deep-patches" for images; "trees", "fourier" and "landmarks" for tables; "documents" and
         "vocabularies" for texts; "gin" and "walks" for graphs.
         "random-features" stands for those of them that did best. Networks: "auto" (of the kind of

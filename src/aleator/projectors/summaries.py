@@ -14,6 +14,7 @@ from torch import Tensor
 
 from aleator.networks.observed import series_lengths, within
 from aleator.projectors.drawn import DrawnModule, scale_of
+from aleator.projectors.feature_bank import few_of
 
 # mean, minimum, maximum, first, last, deviation, logarithm of the number of observations
 _N_STATISTICS = 7
@@ -93,7 +94,7 @@ class WindowSummaries(DrawnModule):
         ends = torch.rand(_N_WINDOWS, 2, generator=generator).sort(1).values
         ends[0] = torch.tensor([0.0, 1.0])  # the whole series
         window = ends.to(sample.device)
-        found = torch.cat([_statistics(part, window) for part in sample.split(256)])
+        found = torch.cat([_statistics(part, window) for part in few_of(sample).split(256)])
         mean, scale = _location_and_scale(found)
         # Statistics of the whole series are drawn most often: they say most of rare observations.
         n_own = found.shape[1] // _N_WINDOWS

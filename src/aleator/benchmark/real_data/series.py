@@ -29,8 +29,9 @@ def load_japanese_vowels(folder: str | Path) -> Parts:
     """
     from aleator import open_series
 
-    train, test = (open_series(path) for path in DATASETS["japanese-vowels"].paths(Path(folder)))
-    return train, train.labels, test, test.labels
+    paths = DATASETS["japanese-vowels"].paths(Path(folder))
+    train, test = (open_series(path) for path in paths)
+    return train, np.asarray(train.labels), test, np.asarray(test.labels)
 
 
 def load_physionet2012(folder: str | Path) -> Parts:
@@ -64,7 +65,6 @@ def load_physionet2012(folder: str | Path) -> Parts:
                 "value": stays.value,
             }
         )
-        columns = {"id": "stay", "time": "minute", "variable": "variable", "value": "value"}
-        series = open_series(frame, **columns)
+        series = open_series(frame, id="stay", time="minute", variable="variable", value="value")
         parts += [series, stays.died[series.ids]]
-    return tuple(parts)  # type: ignore[return-value]
+    return tuple(parts)

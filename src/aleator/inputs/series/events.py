@@ -117,8 +117,9 @@ class EventSeries(Source):
     [[1.0, 2.0, 3.0, nan, 4.0]]
     """
 
-    modality = "series"
+    modality = SeriesSource.modality
     in_memory = True
+    labels: np.ndarray | None = None
 
     def __init__(
         self,

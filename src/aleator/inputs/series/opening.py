@@ -10,7 +10,7 @@ import numpy as np
 from aleator.inputs.frames import Frame, Kind, as_frame, is_frame
 from aleator.inputs.frames.base import INSTANT, NUMERIC
 from aleator.inputs.series.events import EventSeries
-from aleator.inputs.series.source import SeriesSource, as_series
+from aleator.inputs.series.source import SeriesSource, as_series, series_of_list
 from aleator.inputs.series.ts_files import is_ts_path, read_ts
 from aleator.inputs.sources import Source
 from aleator.validation import check_optional_number
@@ -120,8 +120,10 @@ def _open_collection(data: Any) -> SeriesSource | EventSeries:
             f"{os.fspath(data)!r} does not end in .ts or .ts.gz: read it as a data frame, and name "
             "its columns as open_series(frame, id=…, time=…)"
         )
-    if isinstance(data, np.ndarray) and data.ndim == 3:
+    if isinstance(data, np.ndarray) and data.ndim in (1, 3):
         data = list(data)
+    if isinstance(data, (list, tuple)) and len(data):
+        return series_of_list(data)
     found: Source | None = as_series(data, asked=True)
     if not isinstance(found, (SeriesSource, EventSeries)):
         raise ValueError(

@@ -44,7 +44,7 @@ class SeriesSource(Source):
 
     modality = "series"
     in_memory = True
-    labels: np.ndarray | None = None
+    ids: np.ndarray | None = None
 
     def __init__(
         self,
@@ -131,8 +131,8 @@ def as_series(X: Any, *, asked: bool = False) -> Source | None:
     X : object
         What a user passed as X.
     asked : bool, default=False
-        Whether X is said to be series. Then lists of numbers, series of one length and frames with
-        an index of series and time are series, too.
+        Whether X is said to be series. Then lists of numbers and frames with an index of series and
+        time are series, too.
 
     Returns
     -------
@@ -156,15 +156,44 @@ def as_series(X: Any, *, asked: bool = False) -> Source | None:
         X = list(X)
     if not isinstance(X, (list, tuple)) or len(X) == 0:
         return None
-    frames = [is_frame(item) for item in X]
-    if all(frames):
+    if not all(is_frame(item) for item in X):
+        shapes = {tuple(getattr(item, "shape", ())) for item in X}
+        if not asked and (len(shapes) < 2 or not all(1 <= len(shape) <= 2 for shape in shapes)):
+            return None
+        shapes = {np.shape(item) for item in X if not _has_none(item)}
+        if len(shapes) == 1 and not any(_has_none(item) for item in X):
+            return None
+    return series_of_list(X)
+
+
+def series_of_list(X: Sequence[Any]) -> SeriesSource:
+    """Return a list of arrays, of any lengths, or of data frames as a source.
+
+    Parameters
+    ----------
+    X : sequence of array-like of shape (channels, time) or (time,), or of data frames
+        The series; frames have a row per time step and a column per channel.
+
+    Returns
+    -------
+    SeriesSource
+
+    Examples
+    --------
+    >>> series_of_list([np.zeros((2, 4)), np.zeros((2, 4))]).lengths
+    [4, 4]
+    """
+    if all(is_frame(item) for item in X):
         names = [str(name) for name in X[0].columns]
         return SeriesSource([_of_frame(frame, names, k) for k, frame in enumerate(X)], None, names)
-    if not asked:
-        shapes = {tuple(getattr(item, "shape", ())) for item in X}
-        if len(shapes) < 2 or not all(1 <= len(shape) <= 2 for shape in shapes):
-            return None
     return SeriesSource([checked_series(item, f"row {row}") for row, item in enumerate(X)])
+
+
+def _has_none(item: Any) -> bool:
+    """Whether a series is a list with None, which arrays do not have."""
+    return isinstance(item, (list, tuple)) and any(
+        value is None or _has_none(value) for value in item
+    )
 
 
 def checked_series(item: Any, place: str) -> np.ndarray:
