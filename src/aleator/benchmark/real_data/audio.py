@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def load_fsdd(folder: Path) -> tuple[Clips, np.ndarray, Clips, np.ndarray]:
             audio, length, digit, take, rate = (file[name] for name in names)
         waves = np.split(audio, np.cumsum(length)[:-1])
         clips = open_audio(waves, int(rate))
-    except (ValueError, KeyError, EOFError) as error:
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DamagedFileError(f"{path} cannot be read: {error}") from error
     test = take < _FIRST_TRAINING_TAKE
     digits = digit.astype(np.int64)
