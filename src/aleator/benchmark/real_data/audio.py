@@ -29,7 +29,7 @@ def load_fsdd(folder: Path) -> tuple[Clips, np.ndarray, Clips, np.ndarray]:
     """
     path = Path(folder) / "fsdd.npz"
     try:
-        with np.load(path) as file:
+        with open(path, "rb") as stream, np.load(stream) as file:
             names = ("audio", "length", "digit", "take", "sample_rate")
             audio, length, digit, take, rate = (file[name] for name in names)
         waves = np.split(audio, np.cumsum(length)[:-1])
