@@ -13,10 +13,12 @@ from scipy.io import wavfile
 
 from aleator import LFR, RandomEncoder, RandomFeatures, describe, load, open_audio
 from aleator.exceptions import DamagedFileError
-from aleator.inputs import fit_adapter, read
+from aleator.inputs import AudioAdapter, fit_adapter, read
 from aleator.inputs.audio.log_mel import LogMel
 from aleator.inputs.audio.wav_files import read_wav
 from aleator.modalities import get_modality
+from aleator.projectors.length_groups import LengthGroups
+from aleator.projectors.summaries import WindowSummaries
 from tests.inputs.test_table_properties import QUICK
 from tests.small import ALL, small
 
@@ -237,3 +239,26 @@ def test_description_and_defaults(tmp_path):
         open_audio(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         open_audio(tmp_path / "none")
+
+
+def test_descriptions_that_were_changed_are_refused():
+    adapter = adapter_of(open_audio(tones(), rate=RATE))
+    stored, arrays = adapter.to_dict(), adapter.arrays()
+    layout = get_modality("audio").layout
+    assert AudioAdapter.from_saved(layout, "LFR", stored, arrays).rate == RATE
+    for rate in (0, 1.5, True, 1 << 40):
+        with pytest.raises(ValueError, match="the rate or the bands of the audio are wrong"):
+            AudioAdapter.from_saved(layout, "LFR", {**stored, "rate": rate}, arrays)
+
+
+def test_groups_of_similar_length_change_nothing():
+    series = torch.randn(40, 3, 60)
+    for row, length in enumerate(torch.randint(1, 61, (40,)).tolist()):
+        series[row, :, length:] = torch.nan
+    inner = WindowSummaries.draw(series, 24, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(LengthGroups(inner)(series), inner(series), rtol=1e-5, atol=1e-5)
+    longest = []
+    inner.register_forward_hook(lambda module, given, output: longest.append(given[0].shape[2]))
+    LengthGroups(inner)(series)
+    assert longest == sorted(longest, reverse=True)
+    assert longest[-1] < 30

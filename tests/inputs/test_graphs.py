@@ -8,7 +8,7 @@ import torch
 from aleator import LFR, RandomEncoder, RandomFeatures, describe, load, open_graphs
 from aleator.evaluation import label_curve
 from aleator.exceptions import DamagedFileError
-from aleator.inputs import fit_adapter, read
+from aleator.inputs import GraphAdapter, fit_adapter, read
 from aleator.inputs.graphs.graph import read_graph
 from aleator.modalities import get_modality
 from aleator.networks.packed_graphs import unpack
@@ -324,3 +324,28 @@ def test_folders_without_graphs(tmp_path):
         open_graphs(tmp_path / "none")
     with pytest.raises(ValueError, match="no list of graphs"):
         open_graphs([1, 2])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"width": 0},
+        {"width": 1 << 40},
+        {"directed": 1},
+        {"degree": {"name": "degree", "categories": ["1"], "mean": [0], "deviation": [1],
+                    "always": True}},
+        {"nodes": [{"name": "a", "categories": None, "mean": [0.0], "deviation": [0.0],
+                    "always": True}]},
+        {"nodes": [{"name": "a", "categories": ["b"], "mean": [0.0, 1.0], "deviation": [1.0, 1.0],
+                    "always": True}]},
+        {"arcs": [{"name": 3, "categories": None, "mean": [0.0], "deviation": [1.0],
+                   "always": True}]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_descriptions_that_were_changed_are_refused(wrong):
+    stored = adapter_of(molecules()).to_dict()
+    layout = get_modality("graph").layout
+    assert GraphAdapter.from_saved(layout, "LFR", stored, {}).to_dict() == stored
+    with pytest.raises(ValueError, match=r"graphs (is|are|has|have) |degree of the graphs"):
+        GraphAdapter.from_saved(layout, "LFR", {**stored, **wrong}, {})

@@ -89,9 +89,9 @@ WRONG = {
     ),
     "nested": ({"a": {"b": np.eye(3)}}, "part 'a': it is a dict; parts cannot have parts"),
     "name": ({1: np.eye(3)}, "names of the parts of X must be text, but one is 1"),
-    "gap": (
-        {"a": np.eye(3), "pulse": np.full((3, 1, 4), np.nan)},
-        "part 'pulse': X contains NaN .* row 0, channel 0, time 0",
+    "infinity": (
+        {"a": np.eye(3), "pulse": np.full((3, 1, 4), np.inf)},
+        "part 'pulse': X contains infinity .* row 0, channel 0, time 0",
     ),
     "no file": ({"a": np.eye(3), "b": "nowhere.parquet"}, "part 'b': X is the path"),
     "one row": ({"a": np.ones((1, 3))}, r"part 'a': .* 1 sample"),

@@ -155,11 +155,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             width). Arrays are not copied, and memory-mapped arrays and datasets are read batch by
             batch. A list, an array or a column of strings is texts. A list of arrays (channels,
             time) is series, which may have different lengths, and gaps (NaN). A list or a folder of
-            images or of graphs is what it holds. A table may have text, categories, dates and
-            missing values; `aleator.describe` says what is made of them. A path or URL is that of a
-            Parquet, Arrow, CSV or .npy file, or of a folder of them, which may be larger than
-            memory: row groups are read in random order and mixed in a buffer. `aleator.open_table`
-            chooses columns. A dict is several parts, each of them one of these, with as many rows.
+            images or of graphs is what it holds; `aleator.open_audio` opens audio. A table may have
+            text, categories, dates and missing values; `aleator.describe` says what is made of
+            them. A path or URL is that of a Parquet, Arrow, CSV or .npy file, or of a folder of
+            them, which may be larger than memory: row groups are read in random order and mixed in
+            a buffer. `aleator.open_table` chooses columns. A dict is several parts, each of them
+            one of these, with as many rows.
         y : array-like of shape (n,), default=None
             Labels. Only classifiers use them; they need labels of at least two classes.
         sample_order : array-like of shape (n_passes, length), default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,12 @@ def load_fsdd(folder: Path) -> RealParts:
     """
     path = Path(folder) / "fsdd.npz"
     try:
-        with np.load(path) as file:
+        with open(path, "rb") as stream, np.load(stream) as file:
             names = ("audio", "length", "digit", "take", "sample_rate")
             audio, length, digit, take, rate = (file[name] for name in names)
         waves = np.split(audio, np.cumsum(length)[:-1])
         clips = open_audio(waves, int(rate))
-    except (ValueError, KeyError, EOFError) as error:
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DamagedFileError(f"{path} cannot be read: {error}") from error
     test = take < _FIRST_TRAINING_TAKE
     digits = digit.astype(np.int64)
