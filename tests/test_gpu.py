@@ -9,7 +9,7 @@ from sklearn.base import clone
 from torch import nn
 
 from aleator import BYOL, LFR, SimCLR, evaluation
-from aleator.benchmark import cells, ranks, recipes
+from aleator.benchmark import cells, rank_cases, recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
 from aleator.exceptions import GraphCaptureWarning, LessMemoryWarning
@@ -68,6 +68,14 @@ def test_close_to_the_cpu(rows):
     cpu = LFR.paper(**{**SETTINGS, "device": "cpu"}).fit(rows)
     np.testing.assert_array_equal(gpu.selected_projectors_, cpu.selected_projectors_)
     np.testing.assert_allclose(losses(gpu), losses(cpu), rtol=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_double_precision_is_that_of_the_cpu(rows, optimizer):
+    settings = {**SETTINGS, "precision": "64", "optimizer": optimizer, "embedding_dim": 64}
+    gpu, cpu = (LFR.paper(**settings | {"device": device}).fit(rows) for device in ("cuda", "cpu"))
+    assert not gpu.plan_.graphs
+    np.testing.assert_allclose(losses(gpu), losses(cpu), rtol=1e-6)
 
 
 @pytest.mark.parametrize("limit", [0, 200_000, 2_000_000])
@@ -344,7 +352,7 @@ def test_memory_that_runs_out_on_the_device(random):
 
 def test_a_group_of_one_process_trains_as_without_a_group(tmp_path):
     """Messages through NCCL, ragged batches and synchronized layers, with only one GPU."""
-    X, _ = ranks.data_of(ranks.CASES["SimCLR, series"], 60)
+    X, _ = rank_cases.data_of(rank_cases.CASES["SimCLR, series"], 60)
     settings = {
         "embedding_dim": 8, "steps": 5, "batch_size": 16, "optimizer": "sgd", "precision": "32",
         "learning_rate": 1e-4, "random_state": 0, "progress": False, "device": "cuda",
@@ -360,6 +368,6 @@ def test_a_group_of_one_process_trains_as_without_a_group(tmp_path):
     finally:
         torch.distributed.destroy_process_group()
     for one, other in zip(
-        ranks.weights_of(alone).values(), ranks.weights_of(together).values(), strict=True
+        rank_cases.weights_of(alone).values(), rank_cases.weights_of(together).values(), strict=True
     ):
         np.testing.assert_allclose(one, other, atol=1e-5)

@@ -37,6 +37,21 @@ def test_processes_train_what_one_would(pool, name, size):
         assert proofs.difference(results[0], other) == (0, 0), "all have the same model"
 
 
+@pytest.mark.parametrize(("name", "size"), [("BYOL, table", 2), ("LFR.paper, series", 3)])
+def test_in_double_precision_nothing_but_the_last_digit_differs(pool, name, size):
+    """After 20 steps of Adam, which in single precision would follow rounding errors."""
+    named = {**SETTINGS, "steps": 20, "precision": "64", "optimizer": "adam"}
+    alone = proofs.fit_case(name, 1, **named)
+    results = pool.run(size, fit_in_double, name, size, named)
+    weights, losses = proofs.difference(alone, results[0])
+    assert weights < 1e-6
+    assert losses < 1e-8
+
+
+def fit_in_double(name, size, named):
+    return proofs.fit_case(name, size, **named)
+
+
 # Batches of which a process has no row, one row, and all rows.
 UNEVEN = [[0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11, 12, 13, 14, 16, 18, 20]]
 
