@@ -12,7 +12,7 @@ from PIL import Image
 from sklearn.base import clone
 
 import aleator
-from aleator import LFR, RandomEncoder, RandomFeatures, describe, load
+from aleator import LFR, Autoencoder, RandomEncoder, RandomFeatures, describe, load
 from aleator.evaluation import fine_tune, label_curve, logistic_regression
 from aleator.inputs import fit_adapter, read
 from aleator.inputs.parts import adapted
@@ -91,7 +91,7 @@ WRONG = {
     "name": ({1: np.eye(3)}, "names of the parts of X must be text, but one is 1"),
     "infinity": (
         {"a": np.eye(3), "pulse": np.full((3, 1, 4), np.inf)},
-        "part 'pulse': X contains infinity .* row 0, channel 0, time 0",
+        "part 'pulse': X contains an infinity .* row 0, channel 0, time 0",
     ),
     "no file": ({"a": np.eye(3), "b": "nowhere.parquet"}, "part 'b': X is the path"),
     "one row": ({"a": np.ones((1, 3))}, r"part 'a': .* 1 sample"),
@@ -338,3 +338,33 @@ def test_both_parts_tell_more_than_either():
     )
     assert both > max(either) + 0.03
     assert both > 0.85
+
+
+def ragged_parts(n=30):
+    random = np.random.default_rng(0)
+    series = [random.normal(size=(2, random.integers(5, 20))) for _ in range(n)]
+    return {"age": random.normal(size=(n, 1)), "pulse": series}
+
+
+@pytest.mark.parametrize("estimator", [RandomFeatures(n_features=32), RandomEncoder()])
+def test_a_series_has_the_same_embedding_alone_and_among_longer_ones(estimator):
+    X = ragged_parts()
+    model = estimator.set_params(random_state=0).fit(X)
+    whole = model.transform(X)
+    assert np.isfinite(whole).all()
+    for row in range(3):
+        alone = {name: part[row : row + 1] for name, part in X.items()}
+        np.testing.assert_allclose(model.transform(alone), whole[row : row + 1], atol=1e-5)
+
+
+def test_a_series_longer_than_all_of_training_is_refused():
+    X = ragged_parts()
+    model = RandomFeatures(n_features=32, random_state=0).fit(X)
+    X["pulse"][0] = np.zeros((2, 21))
+    with pytest.raises(ValueError, match=r"part 'pulse': .* \(2, 21\), .* had \(2, 19\); .* cut"):
+        model.transform(X)
+
+
+def test_a_method_without_masks_refuses_parts_with_gaps():
+    with pytest.raises(ValueError, match="Autoencoder needs samples of one length"):
+        Autoencoder(epochs=1).fit(ragged_parts())

@@ -40,6 +40,20 @@ class AdapterSource(Source):
     def can_be_shared(self) -> bool:
         """Whether `as_array` has an array of all samples for the training to use."""
 
+    def filled_up(self, shape: tuple[int, ...]) -> AdapterSource | None:
+        """Return samples that are filled up to a larger shape, if they are such that may be.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of a sample.
+
+        Returns
+        -------
+        AdapterSource or None
+        """
+        return None
+
     def materialize(self) -> np.ndarray:
         """Return all samples as one array; a copy unless they need no conversion."""
         whole = np.empty((len(self), *self.schema.shape), np.float32)

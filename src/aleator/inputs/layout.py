@@ -73,7 +73,14 @@ class ArrayLayout:
         'parts'
         """
         return cls(
-            "parts", "several parts", ("values",), "value", given_as="parts", parts=dict(parts)
+            "parts",
+            "several parts",
+            ("values",),
+            "value",
+            given_as="parts",
+            packed=any(part.packed for part in parts.values()),
+            has_gaps=any(part.has_gaps for part in parts.values()),
+            parts=dict(parts),
         )
 
     @property

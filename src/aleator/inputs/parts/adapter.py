@@ -8,7 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from aleator.inputs.adapter import InputAdapter
-from aleator.inputs.adapter_base import Adapter, ColumnRecord, check_preprocessing
+from aleator.inputs.adapter_base import (
+    Adapter,
+    AdapterSource,
+    ColumnRecord,
+    check_preprocessing,
+)
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.parts.adapted import AdaptedParts
 from aleator.inputs.parts.source import PartsSource, is_parts, naming_part
@@ -91,6 +96,8 @@ class PartsAdapter(Adapter):
             with naming_part(name):
                 self.parts[name] = fit_adapter(layout, part, self.estimator_name, preprocessing)
             self.names[name] = part.feature_names
+        # Of other parts, if series have gaps.
+        self.layout = ArrayLayout.of_parts({name: a.layout for name, a in self.parts.items()})
         return self
 
     def adapt(self, data: RawData) -> AdaptedParts:
@@ -178,15 +185,17 @@ class PartsAdapter(Adapter):
             raise ValueError("there are no parts")
         return made
 
-    def _checked(self, name: str, source: Any) -> Any:
+    def _checked(self, name: str, source: AdapterSource) -> AdapterSource:
         """Return a source of converted samples, if a row has a place for them."""
         expected, found = self.parts[name].shape, source.schema.shape
-        if found != expected:
-            raise ValueError(
-                f"samples have the shape {found}, but those of the training data had {expected}; "
-                "a part must have one shape: cut or fill up its samples first"
-            )
-        return source
+        if found == expected:
+            return source
+        if (filled := source.filled_up(expected)) is not None:
+            return filled
+        raise ValueError(
+            f"samples have the shape {found}, but those of the training data had {expected}; a "
+            "part has room for no more: cut its samples first, or fit again"
+        )
 
 
 def _parts_of(data: RawData) -> dict[str, RawData]:

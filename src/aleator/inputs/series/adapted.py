@@ -84,14 +84,12 @@ class AdaptedSeries(AdapterSource):
         """Whether the series are in memory, and not many when they are converted."""
         return self.in_memory and 4 * len(self) * self.schema.size <= BUFFER_SIZE
 
-    def materialize(self) -> np.ndarray:
-        """Return all converted series as one array."""
-        whole = np.empty((len(self), *self.schema.shape), np.float32)
-        start = 0
-        for chunk in self.chunks():
-            whole[start : start + len(chunk)] = chunk
-            start += len(chunk)
-        return whole
+    def filled_up(self, shape: tuple[int, ...]) -> AdaptedSeries | None:
+        """Return the series followed by NaN up to a larger number of steps."""
+        channels, longest = self.schema.shape
+        if shape[0] != channels or shape[1] < longest:
+            return None
+        return AdaptedSeries(self._source, self._adapter, shape[1])
 
     def _convert(self, batch: np.ndarray, rows: np.ndarray) -> np.ndarray:
         def place(row: int) -> str:
