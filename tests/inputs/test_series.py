@@ -410,7 +410,7 @@ def test_every_method_takes_such_series_or_says_what_to_do(name):
     model = small(name)
     labels = (y,) if name in ("Supervised", "LogReg") else ()
     if name in REFUSED:
-        message = "needs samples of one length without gaps.*use LFR"
+        message = r"needs samples of one length without gaps \(NaN\), .*use LFR"
         with pytest.raises(ValueError, match=message):
             model.fit(X, *labels)
         return

@@ -411,7 +411,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         supported = self._supported_modalities
         if layout.has_gaps and not self._takes_gaps:
             raise ValueError(
-                f"{type(self).__name__} needs samples of one length without gaps, but X is "
+                f"{type(self).__name__} needs samples of one length without gaps (NaN), but X is "
                 f"{layout.plural}: cut series to one length and fill their gaps first, or "
                 "use LFR, RandomFeatures or another method that masks them"
             )
