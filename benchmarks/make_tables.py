@@ -22,13 +22,20 @@ from aleator.benchmark import (
     runner,
     scaling,
 )
+from aleator.benchmark.real_data import report
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
 from aleator.benchmark.studies import LABELS, STUDIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 # Files with sections that begin and end with the comments in `filled`.
-DOCUMENTS = ("README.md", "benchmarks/README.md", "docs/research.md", "docs/scaling.md")
+DOCUMENTS = (
+    "README.md",
+    "benchmarks/README.md",
+    "docs/real-data.md",
+    "docs/research.md",
+    "docs/scaling.md",
+)
 README_DATASETS = ("har", "epilepsy", "income", "theorem", "kvasir-v1")
 
 # Training time of the authors' program on one H200, full recipe.
@@ -174,6 +181,7 @@ SECTIONS = {
     "defaults": defaults_table,
     "cpu": cpu_table,
     "passes": pass_table,
+    "real-data": lambda: report.tables(lines("real_data.jsonl")),
     "research-summary": lambda: research_page.summary(research_lines()),
     "research-setup": lambda: research_page.setup(research_lines()),
     **{

@@ -88,7 +88,7 @@ def test_section_includes_methods_that_are_added_later(script, tmp_path, monkeyp
 
 def test_other_sections_are_kept(script):
     assert script.filled("no markers\n") == "no markers\n"
-    pages = {"docs/research.md", "docs/scaling.md"}
+    pages = {"docs/real-data.md", "docs/research.md", "docs/scaling.md"}
     assert set(script.DOCUMENTS) == {"README.md", "benchmarks/README.md", *pages}
 
 
