@@ -30,14 +30,20 @@ def test_graphs_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "load"), [("MUTAG", load_mutag), ("PROTEINS", load_proteins)])
-def test_a_fifth_is_the_test_part(tmp_path, name, load):
-    lines = "".join(f"2 {k % 2}\n{k % 3} 1 1\n0 1 0\n" for k in range(50))
-    write(tmp_path, name, f"50\n{lines}")
-    X_train, y_train, X_test, y_test = load(tmp_path, 0)
-    assert (len(X_train), len(X_test), y_test.sum()) == (40, 10, 5)
-    assert X_test.labels.tolist() == y_test.tolist()
-    assert load(tmp_path, 0)[1].tolist() == y_train.tolist()
-    assert load(tmp_path, 1)[1].tolist() != y_train.tolist()
+def test_ten_folds_are_the_test_part_in_turn(tmp_path, name, load):
+    lines = "".join(f"2 {k % 2}\n{k % 3} 1 1\n0 1 0\n" for k in range(60))
+    write(tmp_path, name, f"60\n{lines}")
+    folds = load(tmp_path, 0)
+    assert len(folds) == 10
+    for X_train, y_train, X_test, y_test in folds:
+        assert (len(X_train), len(y_train), len(X_test), y_test.sum()) == (54, 54, 6, 3)
+        assert X_test.labels.tolist() == y_test.tolist()
+
+    def order(seed):
+        return [parts.y_train.tolist() for parts in load(tmp_path, seed)]
+
+    assert order(0) == order(0)
+    assert order(0) != order(1)
 
 
 @pytest.mark.parametrize(

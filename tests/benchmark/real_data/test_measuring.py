@@ -10,7 +10,7 @@ import pytest
 from aleator.benchmark.real_data import report
 from aleator.benchmark.real_data.__main__ import main
 from aleator.benchmark.real_data.measuring import measure, models_of
-from aleator.benchmark.real_data.parts import split_parts
+from aleator.benchmark.real_data.parts import fold_parts, split_parts
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def frame():
 def test_classes_are_learned_from_the_same_few_labels(frame):
     parts = split_parts(frame, (frame["town"] == "Rome").to_numpy().astype(str))
     assert models_of(parts) == ["LFR", "RandomFeatures", "RandomEncoder", "pipeline"]
-    lines = [measure(name, parts, seed=0) for name in ("RandomFeatures", "pipeline")]
+    lines = [measure(name, [parts], seed=0) for name in ("RandomFeatures", "pipeline")]
     for line in lines:
         assert line["n_labels"] == {"5 %": 10, "all": 160}
         assert line["metrics"]["all"]["accuracy"] == 100
@@ -39,16 +39,28 @@ def test_numbers_are_evaluated_by_r2(frame):
     y = frame["age"].fillna(0).to_numpy() + (frame["town"] == "Rome").to_numpy()
     parts = split_parts(frame, y)
     for name in ("RandomFeatures", "pipeline"):
-        found = measure(name, parts, seed=0)["metrics"]
+        found = measure(name, [parts], seed=0)["metrics"]
         assert found["all"]["r2"] > 80
         assert found["5 %"]["r2"] < found["all"]["r2"]
+
+
+def test_metrics_are_averaged_over_folds():
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype("f4")
+    folds = fold_parts(X, (X[:, 0] > 0).astype(int), seed=0)
+    lines = [measure("raw values", [parts], seed=0) for parts in folds]
+    line = measure("raw values", folds, seed=0)
+    assert (line["folds"], line["n_train"], line["n_test"]) == (10, 54, 6)
+    for labels in ("5 %", "all"):
+        values = [other["metrics"][labels]["accuracy"] for other in lines]
+        assert line["metrics"][labels]["accuracy"] == pytest.approx(np.mean(values), abs=0.02)
+    assert "folds" not in lines[0]
 
 
 def test_raw_values_of_arrays_are_flattened():
     series = np.random.default_rng(0).normal(size=(50, 2, 9)).astype("f4")
     parts = split_parts(series, (series[:, 0, 0] > 0).astype(int))
     assert models_of(parts)[-1] == "raw values"
-    assert measure("raw values", parts, seed=1)["width"] == 18
+    assert measure("raw values", [parts], seed=1)["width"] == 18
 
 
 def test_the_command_replaces_earlier_lines_of_the_same_run(tmp_path, capsys):

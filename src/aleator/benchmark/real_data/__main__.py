@@ -13,9 +13,6 @@ from aleator.benchmark.real_data.catalog import REAL_DATASETS
 from aleator.benchmark.real_data.measuring import measure, models_of
 
 SEEDS = range(3)
-# As many splits of data that are few.
-SEEDS_OF_FEW = range(10)
-_SEEDS_HELP = "default: 0 to 2; of graphs, which every seed splits anew, 0 to 9"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,17 +26,16 @@ def main(arguments: list[str] | None = None) -> int:
                         help=f"what to measure on: {', '.join(REAL_DATASETS)}, or all")  # fmt: skip
     parser.add_argument("--data", help="folder of the data sets; default: ALEATOR_DATA")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: all")
-    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help=_SEEDS_HELP)
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0 to 2")
     parser.add_argument("--out", type=Path, help="file to which lines are added")
     options = parser.parse_args(arguments)
     folder = data_folder(options.data)
     names = list(REAL_DATASETS) if "all" in options.datasets else options.datasets
     for name in names:
-        dataset = REAL_DATASETS[name]
-        for seed in options.seeds or (SEEDS_OF_FEW if dataset.by_seed else SEEDS):
-            parts = dataset.read(folder, seed)
-            for model in options.models or models_of(parts):
-                line = {"dataset": name, **measure(model, parts, seed)}
+        for seed in options.seeds or SEEDS:
+            folds = REAL_DATASETS[name].read(folder, seed)
+            for model in options.models or models_of(folds[0]):
+                line = {"dataset": name, **measure(model, folds, seed)}
                 print(json.dumps(line), flush=True)
                 if options.out is not None:
                     add_line(options.out, line)

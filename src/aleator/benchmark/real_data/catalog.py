@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from aleator.benchmark.real_data.audio import load_fsdd
 from aleator.benchmark.real_data.graphs import load_mutag, load_proteins
@@ -27,19 +28,18 @@ class RealDataset:
         Reads it from a folder.
     metric : str
         Metric by which models are compared.
-    by_seed : bool, default=False
-        Whether `load` takes the seed of the split, too, since no split is published and the data
-        are few.
+    has_folds : bool, default=False
+        Whether `load` also takes a seed, and returns folds, since the data are few.
     """
 
     kind: str
-    load: Callable[..., RealParts]
+    load: Callable[..., Any]
     metric: str = "accuracy"
-    by_seed: bool = False
+    has_folds: bool = False
 
-    def read(self, folder: Path, seed: int) -> RealParts:
-        """Read the data, split by a seed if there are too few for one split."""
-        return self.load(folder, seed) if self.by_seed else self.load(folder)
+    def read(self, folder: Path, seed: int) -> list[RealParts]:
+        """Read the data: one split, or the folds of a seed if they are few."""
+        return self.load(folder, seed) if self.has_folds else [self.load(folder)]
 
 
 REAL_DATASETS = {
@@ -57,6 +57,6 @@ REAL_DATASETS = {
     "japanese-vowels": RealDataset("series", load_japanese_vowels),
     "physionet2012": RealDataset("series", load_physionet2012, "auroc"),
     "fsdd": RealDataset("audio", load_fsdd),
-    "mutag": RealDataset("graphs", load_mutag, by_seed=True),
-    "proteins": RealDataset("graphs", load_proteins, by_seed=True),
+    "mutag": RealDataset("graphs", load_mutag, has_folds=True),
+    "proteins": RealDataset("graphs", load_proteins, has_folds=True),
 }

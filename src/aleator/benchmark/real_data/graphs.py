@@ -1,8 +1,8 @@
 """MUTAG and PROTEINS, as published with graph isomorphism networks.
 
 The file begins with the number of graphs. A graph is a line with its number of nodes and its label,
-and a line per node: its tag, its degree, and its neighbors. No split is published: a fifth of the
-graphs, drawn with a seed and stratified, is the test part.
+and a line per node: its tag, its degree, and its neighbors. No split is published. As usual for
+these data (Xu et al. 2019), ten folds are the test part in turn.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ from pathlib import Path
 
 import numpy as np
 
-from aleator.benchmark.real_data.parts import RealParts, split_parts
+from aleator.benchmark.real_data.parts import RealParts, fold_parts
 from aleator.exceptions import DamagedFileError
 from aleator.inputs.graphs.graph import Graph
 from aleator.inputs.graphs.source import Graphs
 
 
-def load_mutag(folder: Path, seed: int = 0) -> RealParts:
+def load_mutag(folder: Path, seed: int) -> list[RealParts]:
     """Load MUTAG: 188 molecules, of which 125 are mutagenic.
 
     Parameters
     ----------
     folder : Path
         Folder of the data, with ``graphs/MUTAG.txt.gz``.
-    seed : int, default=0
-        Seed of the split.
+    seed : int
+        Seed of the folds.
 
     Returns
     -------
-    RealParts
+    list of RealParts
     """
     return _load(Path(folder) / "graphs" / "MUTAG.txt.gz", seed)
 
 
-def load_proteins(folder: Path, seed: int = 0) -> RealParts:
+def load_proteins(folder: Path, seed: int) -> list[RealParts]:
     """Load PROTEINS: 1113 proteins, of which 450 are not enzymes.
 
     Parameters
     ----------
     folder : Path
         Folder of the data, with ``graphs/PROTEINS.txt.gz``.
-    seed : int, default=0
-        Seed of the split.
+    seed : int
+        Seed of the folds.
 
     Returns
     -------
-    RealParts
+    list of RealParts
     """
     return _load(Path(folder) / "graphs" / "PROTEINS.txt.gz", seed)
 
@@ -90,6 +90,6 @@ def read_graphs(path: Path) -> Graphs:
     return Graphs(graphs, np.array(labels))
 
 
-def _load(path: Path, seed: int) -> RealParts:
+def _load(path: Path, seed: int) -> list[RealParts]:
     graphs = read_graphs(path)
-    return split_parts(graphs, np.asarray(graphs.labels), seed)
+    return fold_parts(graphs, np.asarray(graphs.labels), seed)

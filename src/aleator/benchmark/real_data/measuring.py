@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def models_of(parts: RealParts) -> list[str]:
     return names
 
 
-def measure(name: str, parts: RealParts, seed: int) -> dict[str, Any]:
+def measure(name: str, folds: Sequence[RealParts], seed: int) -> dict[str, Any]:
     """Fit one model on unlabelled data, and evaluate it with few labels and with all.
 
     Few labels are 5 % of those of the training part, but at least five per class. All models of a
@@ -52,8 +53,8 @@ def measure(name: str, parts: RealParts, seed: int) -> dict[str, Any]:
     ----------
     name : str
         One of `models_of`.
-    parts : RealParts
-        Data.
+    folds : sequence of RealParts
+        Data: one split, or several over which metrics are averaged.
     seed : int
         Seed of the model and of the labels that are drawn.
 
@@ -62,23 +63,32 @@ def measure(name: str, parts: RealParts, seed: int) -> dict[str, Any]:
     dict
         A line of the results.
     """
+    found = [_measure_split(name, parts, seed) for parts in folds]
+    first = folds[0]
+    return {
+        "model": name,
+        "seed": seed,
+        **({"folds": len(folds)} if len(folds) > 1 else {}),
+        "width": found[0]["width"],
+        "seconds": round(fmean(split["seconds"] for split in found), 1),
+        "n_train": len(first.y_train),
+        "n_test": len(first.y_test),
+        "n_labels": {FEW: few_labels(first), ALL: len(first.y_train)},
+        "metrics": {
+            labels: _percent([split["metrics"][labels] for split in found]) for labels in (FEW, ALL)
+        },
+        **stamp("auto"),
+    }
+
+
+def _measure_split(name: str, parts: RealParts, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     evaluate, width = _fit(name, parts, seed)
     seconds = time.perf_counter() - start
     order = _order(parts, seed)
     counts = {FEW: few_labels(parts), ALL: len(order)}
-    found = {labels: evaluate(np.sort(order[:count]), seed) for labels, count in counts.items()}
-    return {
-        "model": name,
-        "seed": seed,
-        "width": width,
-        "seconds": round(seconds, 1),
-        "n_train": len(order),
-        "n_test": len(parts.y_test),
-        "n_labels": counts,
-        "metrics": {labels: _percent(metrics) for labels, metrics in found.items()},
-        **stamp("auto"),
-    }
+    metrics = {labels: evaluate(np.sort(order[:count]), seed) for labels, count in counts.items()}
+    return {"width": width, "seconds": seconds, "metrics": metrics}
 
 
 def few_labels(parts: RealParts) -> int:
@@ -133,9 +143,11 @@ def _pipeline_evaluation(parts: RealParts) -> Evaluate:
     return evaluate
 
 
-def _percent(metrics: dict[str, float]) -> dict[str, float]:
+def _percent(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Average metrics over splits, in percent."""
+    means = {name: fmean(metrics[name] for metrics in found) for name in found[0]}
     return {
         name: round(value if name == "rmse" else 100 * value, 2)
-        for name, value in metrics.items()
+        for name, value in means.items()
         if not math.isnan(value)
     }

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 _TEST_SHARE = 0.2
+_FOLDS = 10
 
 
 class RealParts(NamedTuple):
@@ -33,8 +34,8 @@ class RealParts(NamedTuple):
         return self.y_train.dtype.kind == "f"
 
 
-def split_parts(X: Any, y: np.ndarray, seed: int = 0) -> RealParts:
-    """Draw a fifth of the samples as test part, stratified by class.
+def split_parts(X: Any, y: np.ndarray) -> RealParts:
+    """Draw a fifth of the samples with seed 0 as test part, stratified by class.
 
     Parameters
     ----------
@@ -42,8 +43,6 @@ def split_parts(X: Any, y: np.ndarray, seed: int = 0) -> RealParts:
         Samples.
     y : ndarray of shape (n_samples,)
         Labels, or numbers of type float.
-    seed : int, default=0
-        Seed of the draw.
 
     Returns
     -------
@@ -57,9 +56,37 @@ def split_parts(X: Any, y: np.ndarray, seed: int = 0) -> RealParts:
     """
     stratify = None if y.dtype.kind == "f" else y
     index = np.arange(len(y))
-    train, test = train_test_split(
-        index, test_size=_TEST_SHARE, random_state=seed, stratify=stratify
-    )
+    train, test = train_test_split(index, test_size=_TEST_SHARE, random_state=0, stratify=stratify)
+    return _parts(X, y, train, test)
+
+
+def fold_parts(X: Any, y: np.ndarray, seed: int) -> list[RealParts]:
+    """Divide samples into ten folds, stratified by class, each of which is a test part once.
+
+    Parameters
+    ----------
+    X : data frame or sequence
+        Samples.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    seed : int
+        Seed of the division.
+
+    Returns
+    -------
+    list of RealParts
+
+    Examples
+    --------
+    >>> folds = fold_parts(list(range(20)), np.array([0, 1] * 10), seed=0)
+    >>> sorted(sample for parts in folds for sample in parts.X_test) == list(range(20))
+    True
+    """
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+    return [_parts(X, y, train, test) for train, test in folds.split(y, y)]
+
+
+def _parts(X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> RealParts:
     return RealParts(_rows(X, train), y[train], _rows(X, test), y[test])
 
 
