@@ -19,7 +19,7 @@ from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.fuzzing.watching import Watch, kind_of
 from aleator.benchmark.reliability import RESULTS, add_result
 
-_PART = 5000  # inputs of one process, so that a leak or a crash spoils no more than that
+_PART = 20_000  # inputs of one process, so that a leak or a crash spoils no more than that
 
 
 def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
@@ -45,7 +45,8 @@ def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
     temporary.mkdir()
     tempfile.tempdir = str(temporary)  # for copies that loaders make
     loader.make(folder)
-    files = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    marks = {path: _mark(path) for path in files}
     size = sum(map(len, files.values()))
     loader.read(folder, random.Random(0))  # the first call imports what it needs
     watch = Watch(place, loader.own_errors)
@@ -54,7 +55,7 @@ def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
         raise RuntimeError(f"{name}: unchanged files cannot be read: {watch.findings}")
     watch.accepted = 0
     for number in numbers:
-        _restore(folder, files)
+        _restore(folder, files, marks)
         draw = random.Random(f"{name} {number}")
         loader.mutate(folder, draw)
         read = lambda: loader.read(folder, draw)  # noqa: B023, E731
@@ -68,18 +69,27 @@ def fuzz(name: str, numbers: range, place: Path) -> dict[str, Any]:
     }
 
 
-def _restore(folder: Path, files: dict[Path, bytes]) -> None:
-    """Make a folder what it was before."""
-    kept = {folder / name for name in files}
+def _mark(path: Path) -> tuple[int, ...] | None:
+    """Return what changes whenever a file is written or replaced; None if there is no file."""
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _restore(folder: Path, files: dict[Path, bytes], marks: dict[Path, Any]) -> None:
+    """Make a folder what it was before, writing only the files that were changed."""
+    places = {folder, *(parent for path in files for parent in path.parents)}
     for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_dir():
-            if not any(folder / name == path or path in (folder / name).parents for name in files):
-                path.rmdir()
-        elif path not in kept:
+        if path.is_dir() and path not in places:
+            path.rmdir()
+        elif not path.is_dir() and path not in files:
             path.unlink()
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    for path, data in files.items():
+        if _mark(path) != marks[path]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            marks[path] = _mark(path)
 
 
 def _in_a_process(name: str, numbers: range) -> dict[str, Any]:
