@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import reading
 from aleator.benchmark.datasets.split import Split
+from aleator.inputs.series.ts_files import read_ts
 
 
 def ucr(folder: Path, name: str) -> Split:
@@ -42,14 +42,14 @@ def ucr(folder: Path, name: str) -> Split:
 def _read_part(path: Path, n_steps: int) -> tuple[np.ndarray, list[str]]:
     """Series of a file, and the names of their classes."""
     with reading(path):
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8") as file:
-            lines = [line.strip() for line in file]
-        rows = lines[[line.lower() for line in lines].index("@data") + 1 :]
-        samples, names = [], []
-        for row in filter(None, rows):
-            *channels, name = row.split(":")
-            values = np.array([channel.split(",") for channel in channels], np.float32)
-            samples.append(np.pad(values, ((0, 0), (0, n_steps - values.shape[1])), mode="edge"))
-            names.append(name)
-        return np.stack(samples), names
+        found = read_ts(path)
+        if found.labels is None:
+            raise ValueError("it has no labels")
+        samples = [
+            np.pad(values, ((0, 0), (0, n_steps - values.shape[1])), mode="edge")
+            for values in found.gather(np.arange(len(found)))
+        ]
+        stacked = np.stack(samples).astype(np.float32)
+        if np.isnan(stacked).any():
+            raise ValueError("it has missing values")
+        return stacked, found.labels.tolist()
