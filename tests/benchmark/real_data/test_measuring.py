@@ -44,23 +44,26 @@ def test_numbers_are_evaluated_by_r2(frame):
         assert found["5 %"]["r2"] < found["all"]["r2"]
 
 
-def test_metrics_are_averaged_over_folds():
-    X = np.random.default_rng(0).normal(size=(60, 3)).astype("f4")
-    folds = fold_parts(X, (X[:, 0] > 0).astype(int), seed=0)
-    lines = [measure("raw values", [parts], seed=0) for parts in folds]
-    line = measure("raw values", folds, seed=0)
-    assert (line["folds"], line["n_train"], line["n_test"]) == (10, 54, 6)
+def test_metrics_are_averaged_over_folds(frame):
+    folds = fold_parts(frame, (frame["age"] > 0).to_numpy().astype(int), seed=0)
+    lines = [measure("pipeline", [parts], seed=0) for parts in folds]
+    line = measure("pipeline", folds, seed=0)
+    assert (line["folds"], line["n_train"], line["n_test"]) == (10, 180, 20)
     for labels in ("5 %", "all"):
         values = [other["metrics"][labels]["accuracy"] for other in lines]
         assert line["metrics"][labels]["accuracy"] == pytest.approx(np.mean(values), abs=0.02)
     assert "folds" not in lines[0]
 
 
-def test_raw_values_of_arrays_are_flattened():
-    series = np.random.default_rng(0).normal(size=(50, 2, 9)).astype("f4")
-    parts = split_parts(series, (series[:, 0, 0] > 0).astype(int))
-    assert models_of(parts)[-1] == "raw values"
-    assert measure("raw values", [parts], seed=1)["width"] == 18
+def test_texts_are_compared_with_the_frequencies_of_words():
+    texts = [
+        f"{'win' if i % 2 else 'meet'} {i * i} {'pounds' if i % 2 else 'at'}" for i in range(50)
+    ]
+    parts = split_parts(texts, np.arange(50) % 2)
+    assert models_of(parts)[-1] == "tf-idf"
+    line = measure("tf-idf", [parts], seed=1)
+    assert line["metrics"]["all"]["accuracy"] == 100
+    assert line["width"] < 60
 
 
 def test_the_command_replaces_earlier_lines_of_the_same_run(tmp_path, capsys):

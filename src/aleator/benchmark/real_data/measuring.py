@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from aleator.benchmark.provenance import stamp
-from aleator.benchmark.real_data.models import estimators, table_pipeline
+from aleator.benchmark.real_data.models import estimators, table_pipeline, word_frequencies
 from aleator.benchmark.real_data.parts import RealParts
 from aleator.evaluation import logistic_regression, ridge
 from aleator.evaluation.label_draws import LABELS_PER_CLASS, labeling_order
 from aleator.evaluation.metrics import classification_metrics, regression_metrics
 
 FEW, ALL = "5 %", "all"
-PIPELINE, RAW = "pipeline", "raw values"
+# What people use for tables and for texts, without an estimator of ours.
+PIPELINE, WORDS = "pipeline", "tf-idf"
 _FEW_SHARE = 0.05
 
 # Fits on the labels of some training rows, and returns metrics on the test part.
@@ -31,13 +32,13 @@ def models_of(parts: RealParts) -> list[str]:
     Examples
     --------
     >>> models_of(RealParts(["a", "b"], np.arange(2), ["c"], np.arange(1)))
-    ['LFR', 'RandomFeatures', 'RandomEncoder']
+    ['LFR', 'RandomFeatures', 'RandomEncoder', 'tf-idf']
     """
     names = list(estimators())
     if hasattr(parts.X_train, "iloc"):
         names.append(PIPELINE)
-    elif isinstance(parts.X_train, np.ndarray):
-        names.append(RAW)
+    elif isinstance(parts.X_train, list) and isinstance(parts.X_train[0], str):
+        names.append(WORDS)
     return names
 
 
@@ -112,8 +113,8 @@ def _order(parts: RealParts, seed: int) -> np.ndarray:
 def _fit(name: str, parts: RealParts, seed: int) -> tuple[Evaluate, int | None]:
     if name == PIPELINE:
         return _pipeline_evaluation(parts), None
-    if name == RAW:
-        train, test = (X.reshape(len(X), -1) for X in (parts.X_train, parts.X_test))
+    if name == WORDS:
+        train, test = word_frequencies(parts.X_train, parts.X_test)
     else:
         model = estimators()[name](seed).fit(parts.X_train)
         train, test = model.transform(parts.X_train), model.transform(parts.X_test)

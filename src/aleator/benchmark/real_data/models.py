@@ -10,6 +10,8 @@ import numpy as np
 # Penalties that the pipelines choose from, on parts of the labeled rows.
 _PENALTIES = np.logspace(-4, 3, 8)
 _FOLDS = 3
+# A dense matrix of more words would be larger than any embedding.
+_MOST_WORDS = 2000
 
 
 def estimators() -> dict[str, Callable[[int], Any]]:
@@ -82,3 +84,29 @@ def table_pipeline(frame: Any, *, is_regression: bool) -> Any:
         LogisticRegression(max_iter=1000), {"C": 1 / _PENALTIES}, scoring="neg_log_loss", cv=_FOLDS
     )
     return make_pipeline(encode, logistic)
+
+
+def word_frequencies(train: list[str], test: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Weigh the most frequent words of texts by tf-idf, the usual features of a text.
+
+    Parameters
+    ----------
+    train, test : list of str
+        Texts; words and their weights are those of the training part.
+
+    Returns
+    -------
+    train, test : ndarray of shape (n, n_words)
+        Weights.
+
+    Examples
+    --------
+    >>> train, test = word_frequencies(["call now", "see you"], ["see you now"])
+    >>> train.shape, (test > 0).tolist()
+    ((2, 4), [[False, True, True, True]])
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    words = TfidfVectorizer(sublinear_tf=True, max_features=_MOST_WORDS).fit(train)
+    weights = [words.transform(texts).toarray().astype(np.float32) for texts in (train, test)]
+    return weights[0], weights[1]

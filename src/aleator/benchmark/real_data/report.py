@@ -7,12 +7,12 @@ from statistics import fmean, stdev
 from typing import Any
 
 from aleator.benchmark.real_data.catalog import REAL_DATASETS
-from aleator.benchmark.real_data.measuring import ALL, FEW, PIPELINE, RAW
+from aleator.benchmark.real_data.measuring import ALL, FEW, PIPELINE, WORDS
 
-# Columns of the tables; raw values and pipelines, of which a data set has one, share the first.
+# Columns of the tables; what people use without an estimator of ours shares the first.
 _WITHOUT = "without"
 _HEADINGS = {
-    _WITHOUT: "pipeline or raw values",
+    _WITHOUT: "pipeline or tf-idf",
     "RandomEncoder": "RandomEncoder",
     "RandomFeatures": "RandomFeatures",
     "LFR": "LFR",
@@ -94,7 +94,11 @@ def _values(
 ) -> list[float]:
     if model != _WITHOUT:
         return values_of(lines, dataset, model, labels, metric)
-    return [x for name in (PIPELINE, RAW) for x in values_of(lines, dataset, name, labels, metric)]
+    return [
+        value
+        for name in (PIPELINE, WORDS)
+        for value in values_of(lines, dataset, name, labels, metric)
+    ]
 
 
 def _cell(values: Sequence[float], *, bold: bool) -> str:
