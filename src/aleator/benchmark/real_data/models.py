@@ -61,7 +61,7 @@ def table_pipeline(frame: Any, *, is_regression: bool) -> Any:
     """
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -78,12 +78,18 @@ def table_pipeline(frame: Any, *, is_regression: bool) -> Any:
             others,
         ),
     )
-    if is_regression:
-        return make_pipeline(encode, RidgeCV(_PENALTIES))
-    logistic = GridSearchCV(
-        LogisticRegression(max_iter=1000), {"C": 1 / _PENALTIES}, scoring="neg_log_loss", cv=_FOLDS
+    # RidgeCV would decompose a matrix of all categories, of which there may be one per row.
+    found = (
+        GridSearchCV(Ridge(), {"alpha": _PENALTIES}, scoring="r2", cv=_FOLDS)
+        if is_regression
+        else GridSearchCV(
+            LogisticRegression(max_iter=1000),
+            {"C": 1 / _PENALTIES},
+            scoring="neg_log_loss",
+            cv=_FOLDS,
+        )
     )
-    return make_pipeline(encode, logistic)
+    return make_pipeline(encode, found)
 
 
 def word_frequencies(train: list[str], test: list[str]) -> tuple[np.ndarray, np.ndarray]:
