@@ -1,7 +1,8 @@
 """The scikit-learn face that all methods share."""
 
-from aleator.estimators.base import RepresentationLearner, estimator
+from aleator.estimators.base import RepresentationLearner
 from aleator.estimators.classifier import ClassifierLearner
+from aleator.estimators.declaration import estimator
 from aleator.estimators.fit_context import FitContext, TrainingSpec
 from aleator.estimators.trained import TrainedLearner
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from aleator import serialization
-from aleator.estimators.documentation import complete_docstring, field_defaults
+from aleator.estimators.declaration import estimator
 from aleator.estimators.embedding_parts import check_folder, write_parts
 from aleator.estimators.fit_context import (
     FitContext,
@@ -27,6 +26,7 @@ from aleator.estimators.fit_context import (
 from aleator.estimators.kept_columns import separate_kept
 from aleator.estimators.network_specs import NetworkContext, NetworkSpec
 from aleator.estimators.run_record import open_run
+from aleator.estimators.supported_data import check_supported
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
 from aleator.inputs import (
     AdapterSource,
@@ -51,37 +51,6 @@ from aleator.training.embedding import embed
 from aleator.training.local_randomness import LocalRandomness
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
-
-_Class = TypeVar("_Class", bound=type)
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False)
-def estimator(cls: _Class) -> _Class:
-    """Make a class an estimator: its fields, own and inherited, become keyword parameters.
-
-    ``__init__`` stores them unchanged, as scikit-learn requires, and the docstring gets the
-    descriptions of the parameters that estimators share.
-
-    Parameters
-    ----------
-    cls : type
-        A subclass of `RepresentationLearner` whose parameters are annotated class attributes.
-
-    Returns
-    -------
-    type
-
-    Examples
-    --------
-    >>> @estimator
-    ... class Scaled(RepresentationLearner):
-    ...     factor: float = 2.0
-    >>> Scaled(factor=3.0).get_params()["factor"]
-    3.0
-    """
-    made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    made.__doc__ = complete_docstring(cls.__doc__ or "", field_defaults(made))
-    return made
 
 
 @estimator
@@ -409,24 +378,13 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _check_layout(self, layout: ArrayLayout) -> None:
         supported = self._supported_modalities
-        if layout.has_gaps and not self._takes_gaps:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of one length without gaps (NaN), but X is "
-                f"{layout.plural}: cut series to one length and fill their gaps first, or "
-                "use LFR, RandomFeatures or another method that masks them"
-            )
-        if supported is not None and layout.name not in supported:
-            names = " and ".join(get_modality(name).layout.plural for name in supported)
-            shape = "" if layout.given_as == "parts" else f" of shape {layout}"
-            raise ValueError(
-                f"{type(self).__name__} works on {names}, but X is {layout.plural}{shape}"
-            )
-        if self._reads_numbers and layout.packed:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of one size, but X is "
-                f"{layout.plural}, which have none: embed them with LFR, RandomFeatures "
-                "or RandomEncoder first"
-            )
+        check_supported(
+            type(self).__name__,
+            layout,
+            kinds=None if supported is None else [get_modality(name).layout for name in supported],
+            gaps=self._takes_gaps,
+            packed=not self._reads_numbers,
+        )
 
     def _run_network(self, network: nn.Module, X: Any) -> np.ndarray:
         device = resolve_device(self.device)

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from aleator.estimators.base import RepresentationLearner, estimator
+from aleator.estimators.base import RepresentationLearner
+from aleator.estimators.declaration import estimator
 from aleator.estimators.fit_context import FitContext, TrainingResult, TrainingSpec
 from aleator.training.continuation import plan_of_state, warn_of_other_conditions
 from aleator.training.devices import resolve_precision
