@@ -4,7 +4,6 @@ from statistics import fmean, stdev
 
 import pytest
 
-from aleator.benchmark.real_data.__main__ import SEEDS
 from aleator.benchmark.real_data.catalog import REAL_DATASETS
 from aleator.benchmark.real_data.measuring import ALL, FEW, PIPELINE, WORDS
 from aleator.benchmark.real_data.report import values_of
@@ -19,7 +18,7 @@ def scores(dataset, model, labels):
     found = values_of(
         lines("real_data.jsonl"), dataset, model, labels, REAL_DATASETS[dataset].metric
     )
-    assert len(found) == len(SEEDS)
+    assert len(found) == len(REAL_DATASETS[dataset].seeds)
     return found
 
 
@@ -32,7 +31,9 @@ def test_all_models_of_a_data_set_saw_the_same_samples_and_labels(dataset):
     found = [line for line in lines("real_data.jsonl") if line["dataset"] == dataset]
     models = [*ESTIMATORS, *OTHERS.get(REAL_DATASETS[dataset].kind, [])]
     cases = sorted((line["model"], line["seed"]) for line in found)
-    assert cases == sorted((model, seed) for model in models for seed in SEEDS)
+    assert cases == sorted(
+        (model, seed) for model in models for seed in REAL_DATASETS[dataset].seeds
+    )
     assert len({str((line["n_train"], line["n_test"], line["n_labels"])) for line in found}) == 1
     assert {line.get("folds", 1) for line in found} == {
         10 if REAL_DATASETS[dataset].has_folds else 1
