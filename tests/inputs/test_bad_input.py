@@ -40,7 +40,15 @@ def with_value(shape, where, value):
         (np.ones(8), "[Rr]eshape your data"),
         (np.ones((4, 3, 2, 2, 2)), r"shape \(4, 3, 2, 2, 2\) cannot be inferred"),
         (np.ones((20, 3)), "all rows of X are equal"),
-        (np.array([["a", "b"], ["c", "d"]]), r"could not convert string|numeric"),
+        (np.array([["1", "b"], ["c", "d"]]), r"text \(row 0, column 1: 'b'\): pass a data frame"),
+        (
+            np.array([[1, 2], [3, "?"]], object),
+            r"text \(row 1, column 1: '\?'\): pass a",
+        ),
+        (
+            np.array([["2024-01-01"], ["2024-01-02"]], "M8[D]"),
+            r"datetime64\[D\] values.*frame",
+        ),
         (np.ones((4, 2)) * 1j, "[Cc]omplex"),
     ],
 )

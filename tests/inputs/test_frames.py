@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import aleator
 from aleator.inputs.frames import Kind, as_frame, is_frame
 from tests.frames import LIBRARIES, people
 
@@ -68,6 +69,13 @@ def test_rows_and_columns_are_selected(library):
     assert len(frame.rows(slice(3, 3))) == 0
     assert part.nbytes < frame.nbytes
     assert type(part.native) is type(frame.native)
+
+
+def test_lazy_frames_are_collected():
+    frame = pl.DataFrame({"a": np.arange(30.0), "city": ["Rome", "Bonn", None] * 10})
+    model = aleator.RandomFeatures(n_features=8, random_state=0).fit(frame.lazy())
+    lazy = model.transform(frame.lazy().select("city", "a"))
+    np.testing.assert_array_equal(lazy, model.transform(frame))
 
 
 def test_large_whole_numbers_and_decimals_are_rounded_alike():

@@ -24,7 +24,8 @@ from aleator.inputs.table_files import TableFiles, open_table
 def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
     """Open paths, URLs and datasets of pyarrow as a source; return anything else as it is.
 
-    Record batches and datasets of pyarrow that are in memory become a table of pyarrow.
+    Record batches and datasets of pyarrow that are in memory become a table of pyarrow, and lazy
+    frames of polars are collected.
 
     A .npy file that is not larger than the buffer of `open_table` is mapped into memory; a larger
     one and a folder of .npy files are read in pieces, like a table.
@@ -49,6 +50,8 @@ def open_source(X: Any, columns: Sequence[str] | None = None) -> Any:
         return _open_path(X, columns)
     if isinstance(X, TableFiles):
         return X if columns is None else X.select(columns)
+    if type(X).__module__.startswith("polars") and hasattr(X, "collect"):
+        return X.collect()
     if not type(X).__module__.startswith("pyarrow"):
         return X
     pyarrow = import_pyarrow()

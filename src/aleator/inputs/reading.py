@@ -286,6 +286,7 @@ def _is_column(part: Any) -> bool:
 def _to_array(X: Any, min_samples: int, estimator_name: str) -> np.ndarray:
     if isinstance(X, torch.Tensor):
         X = tensor_to_array(X)
+    _check_holds_numbers(X)
     return check_array(
         X,
         dtype="numeric",
@@ -296,6 +297,27 @@ def _to_array(X: Any, min_samples: int, estimator_name: str) -> np.ndarray:
         estimator=estimator_name,
         input_name="X",
     )
+
+
+def _check_holds_numbers(X: Any) -> None:
+    """Raise ValueError for arrays of dates, and of objects some of which are text."""
+    dtype = getattr(X, "dtype", None)
+    if not isinstance(dtype, np.dtype) or getattr(X, "ndim", 0) != 2:
+        return
+    advice = "pass a data frame, such as pandas.DataFrame(X), whose columns may be text or dates"
+    if dtype.kind in "mM":
+        raise ValueError(f"X is an array of {dtype} values, not of numbers: {advice}")
+    if dtype.kind not in "OU":
+        return
+    for (row, column), value in np.ndenumerate(X):
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                raise ValueError(
+                    f"X is an array that holds text (row {row}, column {column}: {str(value)!r:.40}): "
+                    f"{advice}"
+                ) from None
 
 
 def _column_names(X: Any) -> list[str] | None:
