@@ -314,10 +314,8 @@ def _check_holds_numbers(X: Any) -> None:
             try:
                 float(value)
             except ValueError:
-                raise ValueError(
-                    f"X is an array that holds text (row {row}, column {column}: {str(value)!r:.40}): "
-                    f"{advice}"
-                ) from None
+                place = f"row {row}, column {column}: {str(value)!r:.40}"
+                raise ValueError(f"X is an array that holds text ({place}): {advice}") from None
 
 
 def _column_names(X: Any) -> list[str] | None:
