@@ -319,3 +319,28 @@ def tensor_to_array(tensor: torch.Tensor) -> np.ndarray:
     if tensor.dtype == torch.bfloat16:  # which NumPy does not have
         tensor = tensor.float()
     return tensor.numpy()
+
+
+def chosen_rows(count: int, index: Any) -> np.ndarray:
+    """Return the positions of a slice, a mask or a list of positions.
+
+    Parameters
+    ----------
+    count : int
+        Number of samples.
+    index : slice or array-like
+        What stands in the brackets after a source.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> chosen_rows(4, slice(1, 3)).tolist()
+    [1, 2]
+    """
+    chosen = np.arange(count)[index]
+    if chosen.ndim != 1:
+        raise TypeError("give a slice, a mask or a list of positions, such as [[0]]")
+    return chosen

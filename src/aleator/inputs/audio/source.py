@@ -13,7 +13,7 @@ import torch
 
 from aleator.inputs.audio.wav_files import HIGHEST_RATE, read_header, read_wav
 from aleator.inputs.files import is_hidden, natural_order, version_of
-from aleator.inputs.sources import Schema, Source, tensor_to_array
+from aleator.inputs.sources import Schema, Source, chosen_rows, tensor_to_array
 
 ENDING = ".wav"
 _ROWS_PER_CHUNK = 64
@@ -65,11 +65,9 @@ class Clips(Source):
 
     def __getitem__(self, index: Any) -> Self:
         """Return some of the clips, with their labels: those of a slice, a mask or positions."""
-        chosen = np.arange(len(self))[index]
-        if chosen.ndim != 1:
-            raise TypeError("give a slice, a mask or a list of positions, such as clips[[0]]")
+        chosen = chosen_rows(len(self), index)
         labels = None if self.labels is None else self.labels[chosen]
-        return type(self)([self._clips[row] for row in chosen.tolist()], labels, self._root)
+        return type(self)([self._clips[row] for row in chosen], labels, self._root)
 
     @property
     def rates(self) -> np.ndarray:

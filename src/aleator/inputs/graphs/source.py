@@ -11,7 +11,7 @@ import torch
 
 from aleator.inputs.graphs.graph import is_graph, read_graph
 from aleator.inputs.graphs.tu_format import is_tu_folder, read_tu_folder
-from aleator.inputs.sources import Schema, Source
+from aleator.inputs.sources import Schema, Source, chosen_rows
 
 _ROWS_PER_CHUNK = 256
 
@@ -54,10 +54,8 @@ class Graphs(Source):
 
     def __getitem__(self, index: Any) -> Self:
         """Return some of the graphs, with their labels: those of a slice, a mask or positions."""
-        chosen = np.arange(len(self))[index]
-        if chosen.ndim != 1:
-            raise TypeError("give a slice, a mask or a list of positions, such as graphs[[0]]")
-        items = [self._items[row] for row in chosen.tolist()]
+        chosen = chosen_rows(len(self), index)
+        items = [self._items[row] for row in chosen]
         return type(self)(items, None if self.labels is None else self.labels[chosen])
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from aleator.inputs.files import is_hidden, natural_order, version_of
 from aleator.inputs.images.decoding import decode, import_pillow, is_pillow
-from aleator.inputs.sources import Schema, Source
+from aleator.inputs.sources import Schema, Source, chosen_rows
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 _ROWS_PER_CHUNK = 64
@@ -62,10 +62,8 @@ class Images(Source):
 
     def __getitem__(self, index: Any) -> Self:
         """Return some of the images, with their labels: those of a slice, a mask or positions."""
-        chosen = np.arange(len(self))[index]
-        if chosen.ndim != 1:
-            raise TypeError("give a slice, a mask or a list of positions, such as images[[0]]")
-        items = [self._items[row] for row in chosen.tolist()]
+        chosen = chosen_rows(len(self), index)
+        items = [self._items[row] for row in chosen]
         return type(self)(items, None if self.labels is None else self.labels[chosen], self._root)
 
     @property

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from aleator.inputs.series.source import SeriesSource, chosen_rows
-from aleator.inputs.sources import Schema, Source
+from aleator.inputs.series.source import SeriesSource
+from aleator.inputs.sources import Schema, Source, chosen_rows
 
 # The longest series of irregular times has about so many steps, unless a width is given.
 _MOST_STEPS = 512

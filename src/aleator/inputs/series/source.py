@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from aleator.inputs.frames import is_frame
-from aleator.inputs.sources import Schema, Source, tensor_to_array
+from aleator.inputs.sources import Schema, Source, chosen_rows, tensor_to_array
 
 _CHUNK_VALUES = 1 << 22
 
@@ -104,20 +104,6 @@ class SeriesSource(Source):
         """Return shapes and values of the series at `index` as bytes, to compare them."""
         parts = [repr(one.shape).encode() + one.tobytes() for one in self.gather(index)]
         return b"\n".join(parts)
-
-
-def chosen_rows(count: int, index: Any) -> np.ndarray:
-    """Positions of a slice, a mask or a list of positions.
-
-    Examples
-    --------
-    >>> chosen_rows(4, slice(1, 3)).tolist()
-    [1, 2]
-    """
-    chosen = np.arange(count)[index]
-    if chosen.ndim != 1:
-        raise TypeError("give a slice, a mask or a list of positions, such as series[[0]]")
-    return chosen
 
 
 def as_series(X: Any, *, asked: bool = False) -> Source | None:
