@@ -5,7 +5,6 @@ import json
 import pytest
 
 from aleator.benchmark import engines, ranks, scaling, scaling_measure, soak
-from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.kills import CASES
 from aleator.benchmark.rank_cases import CASES as CASES_OF_RANKS
 from aleator.benchmark.scaling_model import Traffic
@@ -48,16 +47,6 @@ def test_an_hour_in_one_process_takes_no_more_memory():
     assert max(tenths[1:]) <= 1.02 * tenths[1]
     assert abs(proof["growth"]) <= 0.02
     assert len(proof["threads_of_process"]) == len(proof["open_files"]) == 1
-
-
-@pytest.mark.parametrize("loader", LOADERS)
-def test_changed_files_were_read_or_refused(loader):
-    proof = proof_of("fuzzing", loader)
-    assert proof["command"] == f"python -m aleator.benchmark.fuzzing {loader} --inputs 100000"
-    assert proof["findings"] == []
-    assert proof["read"] + proof["rejected"] == proof["inputs"] >= 100_000
-    # Neither are all changes harmless, nor do all files end at a checksum.
-    assert min(proof["read"], proof["rejected"]) > 1000
 
 
 @pytest.mark.parametrize("engine", sorted(engines.ENGINES))
