@@ -138,18 +138,24 @@ def test_bandwidths_are_around_the_median_distance():
     assert torch.isfinite(draw_bandwidths(torch.ones(5, 2), 3, generator())).all()
 
 
-def test_a_block_of_columns_is_drawn_like_eight_numbers():
+def test_a_column_of_many_features_is_drawn_like_three_numbers():
     sample = torch.randn(500, 41, generator=torch.Generator().manual_seed(0))
     kwargs = {"output_dim": 8000, "generator": torch.Generator().manual_seed(1)}
-    for blocks, share in (([], 1 / 41), ([slice(1, 41)], 1 / 9)):
+    for blocks, share in (([], 1 / 41), ([slice(1, 41)], 1 / 4)):
         drawn = RandomTrees.draw(sample, blocks=blocks, **kwargs).column
         assert (drawn == 0).float().mean().item() == pytest.approx(share, rel=0.1)
 
 
-def test_a_small_block_is_drawn_like_other_columns():
-    sample = torch.randn(50, 5)
-    whole, apart = (
-        RandomTrees.draw(sample, 64, torch.Generator().manual_seed(0), blocks)
-        for blocks in ([], [slice(2, 5)])
-    )
-    assert torch.equal(whole.column, apart.column)
+def test_a_column_of_few_categories_is_drawn_like_a_number():
+    sample = torch.randn(500, 3, generator=torch.Generator().manual_seed(0))
+    sample[:, 1] = (torch.arange(500) % 10 == 0).float()  # two indicators, rarely 1
+    sample[:, 2] = (torch.arange(500) % 10 == 1).float()
+    drawn = RandomTrees.draw(sample, 8000, generator(1), [slice(0, 1), slice(1, 3)]).column
+    assert (drawn == 0).float().mean().item() == pytest.approx(1 / 2, rel=0.1)
+
+
+def test_columns_without_values_are_hardly_drawn():
+    sample = torch.randn(500, 3)
+    sample[:, 1:] = 1.0
+    drawn = RandomTrees.draw(sample, 8000, generator(), [slice(0, 1), slice(1, 3)]).column
+    assert (drawn == 0).float().mean() > 0.99

@@ -13,7 +13,7 @@ from aleator.modalities.irregular_series import IRREGULAR_SERIES
 from aleator.modalities.parts import parts_modality
 from aleator.modalities.series import SERIES
 from aleator.modalities.spec import Modality
-from aleator.modalities.table import TABLE, with_text_blocks
+from aleator.modalities.table import TABLE, with_column_blocks
 from aleator.modalities.text import TEXT
 
 _REGISTRY: dict[str, Modality] = {}
@@ -182,8 +182,8 @@ def modality_of(adapter: Adapter) -> Modality:
     Returns
     -------
     Modality
-        A registered one, or one that was made for these data: for texts among the columns of a
-        table, or of those of several parts.
+        A registered one, or one that was made for these data: for the columns of a table, or of
+        those of several parts.
 
     Examples
     --------
@@ -193,8 +193,8 @@ def modality_of(adapter: Adapter) -> Modality:
     >>> made.name, "b/spectrum" in made.projectors
     ('parts', True)
     """
-    if isinstance(adapter, TableAdapter) and adapter.text_blocks:
-        return with_text_blocks(adapter.text_blocks)
+    if isinstance(adapter, TableAdapter):
+        return with_column_blocks(adapter.column_blocks)
     if not isinstance(adapter, PartsAdapter):
         return get_modality(adapter.modality)
     kinds = {name: modality_of(part) for name, part in adapter.parts.items()}

@@ -80,22 +80,22 @@ TABLE = Modality(
 )
 
 
-def with_text_blocks(blocks: Sequence[slice]) -> Modality:
-    """Make the modality of tables some of whose columns were made of texts.
+def with_column_blocks(blocks: Sequence[slice]) -> Modality:
+    """Make the modality of tables whose columns became several features each.
 
     Parameters
     ----------
     blocks : sequence of slice
-        The columns of every text.
+        The features of every column.
 
     Returns
     -------
     Modality
-        Random trees test the columns of a text less often.
+        Random trees test columns about equally often, whatever their number of features.
 
     Examples
     --------
-    >>> with_text_blocks([slice(2, 32)]).name
+    >>> with_column_blocks([slice(0, 2), slice(2, 32)]).name
     'table'
     """
     trees = partial(RandomTrees.build_of, blocks=blocks)

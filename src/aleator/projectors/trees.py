@@ -19,8 +19,9 @@ _DEPTH = 3
 _N_BINS = 32
 # Constant columns may be drawn too, if there are no others.
 _LEAST_ENTROPY = 1e-6
-# A block of columns is drawn as often as this many numbers with different values, at most.
-_MOST_OF_BLOCK = 8
+# A column of the table of the user is tested at least and at most as often as so many columns of
+# numbers with different values, whatever number of features it became.
+_LEAST_NUMBERS, _MOST_NUMBERS = 1, 3
 
 
 class RandomTrees(DrawnModule):
@@ -89,7 +90,7 @@ class RandomTrees(DrawnModule):
         *,
         blocks: Sequence[slice],
     ) -> Self:
-        """Draw trees of a table in which some columns describe one thing together.
+        """Draw trees of a table whose columns became several features each.
 
         Parameters
         ----------
@@ -100,8 +101,8 @@ class RandomTrees(DrawnModule):
         sample : Tensor of shape (n, columns), default=None
             Rows of the training data; None creates an empty module.
         blocks : sequence of slice
-            Columns that were made of one text each. They are many, and would be tested by most
-            nodes if they were drawn like others.
+            The features of every column. Those of texts are many, and would be tested by most
+            nodes if they were drawn like others; indicators of categories would hardly be.
 
         Returns
         -------
@@ -131,7 +132,7 @@ class RandomTrees(DrawnModule):
         generator : torch.Generator
             Source of randomness.
         blocks : sequence of slice, default=()
-            Columns that describe one thing together; see `build_of`.
+            Features that were made of one column; see `build_of`.
 
         Returns
         -------
@@ -141,8 +142,11 @@ class RandomTrees(DrawnModule):
         n_trees = math.ceil(output_dim / (n_nodes + 1))
         weight = column_entropies(sample)
         for block in blocks:
-            most = _MOST_OF_BLOCK * math.log(_N_BINS)
-            weight[block] *= (most / weight[block].sum()).clamp(max=1)
+            total, number = weight[block].sum(), math.log(_N_BINS)
+            if total > 0:
+                weight[block] *= (
+                    total.clamp(_LEAST_NUMBERS * number, _MOST_NUMBERS * number) / total
+                )
         weight += _LEAST_ENTROPY
         column = torch.multinomial(
             weight.cpu(), n_trees * n_nodes, replacement=True, generator=generator

@@ -84,12 +84,12 @@ class TableAdapter(Adapter):
         return len(self.columns)
 
     @property
-    def text_blocks(self) -> list[slice]:
-        """Where the features of every text are, of those that are described by their n-grams."""
+    def column_blocks(self) -> list[slice]:
+        """Where the features of every column are."""
         return [
             slice(stop - column.n_outputs, stop)
             for column, stop in zip(self.columns, self._stops, strict=True)
-            if isinstance(column.encoder, NGrams) and column.n_outputs
+            if column.n_outputs
         ]
 
     @property
