@@ -9,7 +9,6 @@ import numpy as np
 from aleator.benchmark.datasets.catalog import DATASETS
 from aleator.benchmark.datasets.files import reading
 from aleator.benchmark.datasets.split import Split
-from aleator.inputs.series.ts_files import read_ts
 
 
 def ucr(folder: Path, name: str) -> Split:
@@ -41,6 +40,8 @@ def ucr(folder: Path, name: str) -> Split:
 
 def _read_part(path: Path, n_steps: int) -> tuple[np.ndarray, list[str]]:
     """Series of a file, and the names of their classes."""
+    from aleator.inputs.series.ts_files import read_ts  # which imports torch
+
     with reading(path):
         found = read_ts(path)
         if found.labels is None:
