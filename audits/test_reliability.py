@@ -49,6 +49,20 @@ def test_an_hour_in_one_process_takes_no_more_memory():
     assert len(proof["threads_of_process"]) == len(proof["open_files"]) == 1
 
 
+# Of the others, as many inputs have not been read yet.
+FUZZED = ("checkpoint", "recipe", "ts")
+
+
+@pytest.mark.parametrize("loader", FUZZED)
+def test_changed_files_were_read_or_refused(loader):
+    proof = proof_of("fuzzing", loader)
+    assert proof["command"] == f"python -m aleator.benchmark.fuzzing {loader} --inputs 100000"
+    assert proof["findings"] == []
+    assert proof["read"] + proof["rejected"] == proof["inputs"] >= 100_000
+    # Neither are all changes harmless, nor do all files end at a checksum.
+    assert min(proof["read"], proof["rejected"]) > 1000
+
+
 @pytest.mark.parametrize("engine", sorted(engines.ENGINES))
 def test_engines_load_a_model_once_per_worker_and_embed_alike(engine):
     proof = proof_of(engines.KEY, engine)
