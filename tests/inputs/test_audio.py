@@ -2,6 +2,7 @@
 
 import struct
 import tempfile
+import tracemalloc
 import wave
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.io import wavfile
 from aleator import LFR, RandomEncoder, RandomFeatures, describe, load, open_audio
 from aleator.exceptions import DamagedFileError
 from aleator.inputs import AudioAdapter, fit_adapter, read
+from aleator.inputs.audio.adapter import n_resampled, resampled
 from aleator.inputs.audio.log_mel import LogMel
 from aleator.inputs.audio.wav_files import read_wav
 from aleator.modalities import get_modality
@@ -159,6 +161,27 @@ def test_other_rates_are_resampled():
     mixed = [{"array": clip, "sampling_rate": RATE} for clip in slow]
     mixed += [{"array": clip, "sampling_rate": 2 * RATE} for clip in fast[:3]]
     assert "rate: 4000 Hz; 3 clips of other rates are resampled" in repr(describe(mixed))
+
+
+@pytest.mark.parametrize(("rate", "to"), [(526_287, 2000), (44_101, 8000), (2000, 44_101)])
+def test_rates_without_a_common_divisor_are_resampled_in_little_memory(rate, to):
+    wave = np.sin(2 * np.pi * 200 * np.arange(rate // 2) / rate)
+    tracemalloc.start()
+    found = resampled(wave, rate, to)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found) == n_resampled(len(wave), rate, to)
+    assert peak < 10 * max(wave.nbytes, found.nbytes) + (2 << 20)
+    expected = np.sin(2 * np.pi * 200 * np.arange(len(found)) / to)
+    inner = slice(len(found) // 20, -(len(found) // 20))  # filters see zeros beyond the ends
+    assert np.abs(found - expected)[inner].max() < 0.02
+
+
+def test_rates_that_are_too_different_are_named(tmp_path):
+    for name, rate in (("a", 44_100), ("b", 44_100), ("slow", 44)):
+        wavfile.write(tmp_path / f"{name}.wav", rate, np.arange(4000, dtype=np.int16))
+    with pytest.raises(ValueError, match=r"slow\.wav of X has 44 samples per second, .* 44100"):
+        RandomFeatures().fit(tmp_path)
 
 
 def test_padding_and_lengths_do_not_matter():

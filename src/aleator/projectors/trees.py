@@ -21,7 +21,7 @@ _N_BINS = 32
 _LEAST_ENTROPY = 1e-6
 # A column of the table of the user is tested at least and at most as often as so many columns of
 # numbers with different values, whatever number of features it became.
-_LEAST_NUMBERS, _MOST_NUMBERS = 1, 3
+_LEAST_NUMBERS, _MOST_NUMBERS = 1, 8
 
 
 class RandomTrees(DrawnModule):

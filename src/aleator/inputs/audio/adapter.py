@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from math import gcd
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +20,9 @@ from aleator.inputs.series.adapter import SeriesAdapter
 from aleator.inputs.sources import Schema, Source
 
 N_BANDS = 40
+# The filter of a resampling has twenty times as many weights as the larger number of its ratio.
+_LARGEST_DENOMINATOR = 1 << 12
+_LARGEST_RATIO = 100
 
 
 class AudioAdapter(SeriesAdapter):
@@ -152,6 +155,13 @@ class AudioAdapter(SeriesAdapter):
         return made
 
     def _spectrograms(self, clips: Clips) -> Spectrograms:
+        ratio = np.maximum(clips.rates / self.rate, self.rate / clips.rates)
+        for row in np.flatnonzero(ratio > _LARGEST_RATIO)[:1].tolist():
+            raise ValueError(
+                f"{clips.describe_row(row)} of X has {clips.rates[row]} samples per second, but "
+                f"{self.estimator_name} works with {self.rate}, the rate of most clips of the "
+                f"training data: they may differ by a factor of {_LARGEST_RATIO} at most"
+            )
         return Spectrograms(clips, LogMel(self.rate, N_BANDS))
 
 
@@ -182,7 +192,7 @@ class Spectrograms(Source):
     def longest(self) -> int:
         """Number of columns of the longest spectrogram."""
         lengths = [
-            -(-n * self._log_mel.rate // rate)
+            n_resampled(n, rate, self._log_mel.rate)
             for n, rate in zip(
                 self._clips.lengths.tolist(), self._clips.rates.tolist(), strict=True
             )
@@ -223,8 +233,25 @@ def resampled(wave: np.ndarray, rate: int, to: int) -> np.ndarray:
         return wave
     from scipy.signal import resample_poly  # scikit-learn depends on scipy
 
-    common = gcd(rate, to)
-    return resample_poly(wave, to // common, rate // common)
+    # Rates without a common divisor, such as 44101 and 8000, have a ratio close to theirs.
+    if to < rate:
+        ratio = Fraction(to, rate).limit_denominator(_LARGEST_DENOMINATOR)
+    else:
+        ratio = 1 / Fraction(rate, to).limit_denominator(_LARGEST_DENOMINATOR)
+    found = resample_poly(wave, ratio.numerator, ratio.denominator)
+    length = n_resampled(len(wave), rate, to)
+    return np.pad(found[:length], (0, max(0, length - len(found))), mode="edge")
+
+
+def n_resampled(n_samples: int, rate: int, to: int) -> int:
+    """Return the number of samples at another rate.
+
+    Examples
+    --------
+    >>> n_resampled(101, 44100, 22050)
+    51
+    """
+    return -(-n_samples * to // rate)
 
 
 def _checked_source(data: RawData) -> Clips:
