@@ -291,6 +291,20 @@ def test_sizes_in_a_file_are_checked_before_memory_is_taken(table, tmp_path, nam
         aleator.load(tmp_path)
 
 
+def test_a_number_of_small_modules_in_a_file_is_checked_before_they_are_made(table, tmp_path):
+    """Two million modules of twenty weights each are gigabytes of objects."""
+    resource = pytest.importorskip("resource")
+    small_lfr().fit(table).save(tmp_path)
+    content = json.loads((tmp_path / "aleator.json").read_text())["content"]
+    content["counts"]["predictors"] = 2_000_000
+    description = {"content": content, "sha256": atomic_io.json_digest(content)}
+    (tmp_path / "aleator.json").write_text(json.dumps(description))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ModelFileError, match="far larger than the weights"):
+        aleator.load(tmp_path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 << 10
+
+
 def test_weights_of_another_size_are_not_read(saved, monkeypatch):
     _, folder = saved
     with open(weights_of(folder), "ab") as file:

@@ -14,10 +14,14 @@ _FACTORIES = {
     torch.Tensor.new_empty, torch.Tensor.new_zeros, torch.Tensor.new_ones, torch.Tensor.new_full,
 }  # fmt: skip
 _COUNTS = {torch.arange, torch.eye, torch.randperm}
+# A tensor, and the module that holds it, take some kilobytes however few values there are.
+_LEAST_VALUES = 1 << 10
 
 
 class AllocationLimit(TorchFunctionMode):
     """Context in which torch's functions make tensors of at most so many values in all.
+
+    A tensor counts as at least 1024 values.
 
     It guards the building of networks whose sizes come from a file: without it, a wrong number in
     the file would take all memory before anything is compared with the weights.
@@ -31,7 +35,7 @@ class AllocationLimit(TorchFunctionMode):
 
     Examples
     --------
-    >>> with AllocationLimit(1000, lambda: ValueError("too large")):
+    >>> with AllocationLimit(5000, lambda: ValueError("too large")):
     ...     _ = torch.nn.Linear(10, 10)
     ...     _ = torch.nn.Linear(10, 10**12)
     Traceback (most recent call last):
@@ -54,13 +58,24 @@ class AllocationLimit(TorchFunctionMode):
         """Count what a function is about to make."""
         kwargs = kwargs or {}
         if func in _FACTORIES:
-            self._left -= _values(args, kwargs)
+            self._left -= max(_LEAST_VALUES, _values(args, kwargs))
         elif func in _COUNTS:
             numbers = [abs(a) for a in (*args, kwargs.get("end", 0)) if isinstance(a, (int, float))]
             self._left -= int(max(numbers, default=0))
         if self._left < 0:
             raise self._error()
         return func(*args, **kwargs)
+
+
+def counted_values(tensors: Iterable[torch.Tensor]) -> int:
+    """Return how many values tensors count as in an `AllocationLimit`.
+
+    Examples
+    --------
+    >>> counted_values([torch.zeros(3), torch.zeros(2000)])
+    3024
+    """
+    return sum(max(_LEAST_VALUES, tensor.numel()) for tensor in tensors)
 
 
 def _values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from aleator import model_folder
-from aleator.allocation_limit import AllocationLimit
+from aleator.allocation_limit import AllocationLimit, counted_values
 from aleator.exceptions import ModelFileError
 from aleator.model_migration import migrate
 from aleator.training.plan import Plan
@@ -195,7 +195,7 @@ def restored_networks(
                 f"{saved.estimator} has no network {name!r}; its networks are {', '.join(specs)}"
             )
     attributes: dict[str, Any] = {}
-    stored = sum(tensor.numel() for tensor in saved.tensors.values())
+    stored = counted_values(saved.tensors.values())
 
     def too_large() -> ModelFileError:
         return ModelFileError(

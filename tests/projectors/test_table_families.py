@@ -138,12 +138,39 @@ def test_bandwidths_are_around_the_median_distance():
     assert torch.isfinite(draw_bandwidths(torch.ones(5, 2), 3, generator())).all()
 
 
-def test_a_column_of_many_features_is_drawn_like_three_numbers():
+def test_a_column_of_many_features_is_drawn_like_eight_numbers():
     sample = torch.randn(500, 41, generator=torch.Generator().manual_seed(0))
     kwargs = {"output_dim": 8000, "generator": torch.Generator().manual_seed(1)}
-    for blocks, share in (([], 1 / 41), ([slice(1, 41)], 1 / 4)):
+    for blocks, share in (([], 1 / 41), ([slice(1, 41)], 1 / 9)):
         drawn = RandomTrees.draw(sample, blocks=blocks, **kwargs).column
         assert (drawn == 0).float().mean().item() == pytest.approx(share, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("column", torch.zeros(3, 6, dtype=torch.long), "do not fit"),
+        ("column", torch.zeros(2, 3, 7, dtype=torch.long), "do not fit"),
+        ("column", torch.zeros(3, 7), "do not fit"),
+        ("column", torch.full((3, 7), -1), "before the first"),
+        ("threshold", torch.zeros(3, 1), "do not fit"),
+        ("output_dim", torch.zeros(2), "do not fit"),
+    ],
+)
+def test_saved_trees_that_make_no_sense_are_rejected(name, value, message):
+    saved = RandomTrees.draw(sample_of("table", 50), 24, generator()).state_dict()
+    RandomTrees().load_state_dict(saved)
+    with pytest.raises(ValueError, match=message):
+        RandomTrees().load_state_dict({**saved, name: value})
+
+
+def test_saved_trees_need_the_columns_that_they_test():
+    drawn = RandomTrees(torch.tensor([[4]]), torch.tensor([[0.5]]), output_dim=2)
+    loaded = RandomTrees()
+    loaded.load_state_dict(drawn.state_dict())
+    assert loaded(torch.zeros(1, 5)).tolist() == [[1, 0]]
+    with pytest.raises(ValueError, match="test 5 columns, but rows have 4"):
+        loaded(torch.zeros(1, 4))
 
 
 def test_a_column_of_few_categories_is_drawn_like_a_number():

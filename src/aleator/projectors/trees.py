@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -52,11 +52,22 @@ class RandomTrees(DrawnModule):
     ) -> None:
         super().__init__()
         self.store(column=column, threshold=threshold, output_dim=output_dim)
+        self._n_columns = 0  # which a saved model asks for; what was drawn fits the data
         if column is not None:
             self.prepare()
 
     def prepare(self) -> None:
-        """Read the number of features."""
+        """Read the sizes, and check those of a saved model."""
+        column, threshold = self.column, self.threshold
+        n_nodes = column.shape[1] if column.ndim == 2 and len(column) else 0
+        if (
+            n_nodes != 2 ** _depth_of(n_nodes) - 1
+            or n_nodes == 0
+            or threshold.shape != column.shape
+            or column.dtype != torch.long
+            or self.output_dim.ndim
+        ):
+            raise ValueError("the nodes of random trees do not fit each other")
         self._width = int(self.output_dim)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -71,6 +82,10 @@ class RandomTrees(DrawnModule):
         -------
         Tensor of shape (m, output_dim)
         """
+        if x.shape[1] < self._n_columns:
+            raise ValueError(
+                f"random trees test {self._n_columns} columns, but rows have {x.shape[1]}"
+            )
         n_trees, n_nodes = self.column.shape
         tree = torch.arange(n_trees, device=x.device)
         node = torch.zeros(len(x), n_trees, dtype=torch.long, device=x.device)
@@ -80,6 +95,12 @@ class RandomTrees(DrawnModule):
         leaves = x.new_zeros(len(x), n_trees, n_nodes + 1)
         leaves.scatter_(2, (node - n_nodes)[..., None], 1)
         return leaves.flatten(1)[:, : self._width]
+
+    def _load_from_state_dict(self, *arguments: Any) -> None:
+        super()._load_from_state_dict(*arguments)
+        if self.column.min() < 0:
+            raise ValueError("random trees test a column before the first")
+        self._n_columns = int(self.column.max()) + 1
 
     @classmethod
     def build_of(
