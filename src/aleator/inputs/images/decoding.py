@@ -18,7 +18,7 @@ from aleator.exceptions import DamagedFileError
 _CHANNELS = (1, 3, 4)
 # No format has more pixels in a byte than this, unless the image is blank. A header that says so is
 # damaged, and would take gigabytes.
-_MOST_PIXELS_PER_BYTE, _FEW_PIXELS = 2000, 1 << 19
+_MOST_PIXELS_PER_BYTE, _FEW_PIXELS = 2000, 1 << 18
 # Weights of red, green and blue in gray: those of Pillow and torchvision (ITU-R 601-2).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -160,12 +160,14 @@ def _of_pillow(given: Any) -> np.ndarray:
     if mode == "F":
         return np.array(image, np.float32)[None]
     if mode.startswith("I"):  # 16 bits, also where Pillow has them in 32
-        return (np.array(image).astype(np.float32) / 65535)[None]
+        scaled = np.array(image).astype(np.float32)
+        scaled /= 65535
+        return scaled[None]
     if mode in ("1", "L", "LA", "La"):
         return _scaled(np.array(image.convert("L")))[None]
     if mode in ("P", "PA") and "transparency" in image.info:
         image = image.convert("RGBA")  # or Pillow warns
-    return np.moveaxis(_scaled(np.array(image.convert("RGB"))), -1, 0)
+    return _scaled(np.moveaxis(np.asarray(image.convert("RGB")), -1, 0))
 
 
 def _of_array(values: np.ndarray, place: str) -> np.ndarray:
@@ -195,5 +197,6 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "bf":
         with np.errstate(over="ignore"):
             return values.astype(np.float32)
-    largest = 65535 if values.dtype.itemsize == 2 else 255
-    return values.astype(np.float32) / largest
+    scaled = values.astype(np.float32, order="C")
+    scaled /= 65535 if values.dtype.itemsize == 2 else 255
+    return scaled
