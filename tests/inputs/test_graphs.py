@@ -162,6 +162,28 @@ def test_larger_graphs_than_in_training_and_padding():
         np.testing.assert_allclose(beside[:-1], alone, rtol=1e-5, atol=1e-5)
 
 
+def test_rows_are_as_long_as_the_graphs_need_whatever_the_training_data_needed():
+    """A damaged model says that they are long; it must not take memory for that."""
+    graphs = molecules()
+    model = RandomFeatures(n_features=16, random_state=0).fit(graphs)
+    whole = model.transform(graphs)
+    model.adapter_.shape = (1 << 30,)
+    assert model.adapter_.read(graphs[:1]).schema.size < 1000
+    np.testing.assert_array_equal(model.transform(graphs), whole)
+
+
+def test_graphs_may_be_a_part_and_smaller_than_in_training():
+    graphs = molecules()
+    X = {"graph": graphs, "table": np.arange(60.0).reshape(30, 2)}
+    model = small("LFR").fit(X)
+    few = sorted(range(30), key=lambda k: len(graphs[k]))[:3]
+    got = model.transform({"graph": [graphs[k] for k in few], "table": X["table"][few]})
+    np.testing.assert_allclose(got, model.transform(X)[few], rtol=1e-5, atol=1e-5)
+    large = nx.disjoint_union_all(graphs)
+    with pytest.raises(ValueError, match="has room for no more"):
+        model.transform({"graph": [large], "table": X["table"][:1]})
+
+
 @pytest.mark.parametrize("name", [name for name in ALL if name not in NOT_FOR_GRAPHS])
 def test_methods_embed_save_and_load_graphs(name, tmp_path):
     graphs, labels = molecules(40), np.arange(40) % 2

@@ -145,7 +145,7 @@ class GraphAdapter(Adapter):
             self._sizes["directed"] = f"{directed} of {len(graphs)} graphs"
         return self
 
-    def adapt(self, data: RawData) -> AdaptedTable:
+    def adapt(self, data: RawData) -> AdaptedGraphs:
         """Return a source of converted graphs; nothing is converted yet.
 
         Parameters
@@ -155,13 +155,14 @@ class GraphAdapter(Adapter):
 
         Returns
         -------
-        AdaptedTable
+        AdaptedGraphs
+            Rows are as long as the largest graph needs.
         """
         source = _checked_source(data)
-        widths = [self._width(chunk) for chunk in source.chunks()]
-        return AdaptedTable(data, _Packing(self, (max([*self.shape, *widths]),)))
+        width = max((self._width(chunk) for chunk in source.chunks()), default=1)
+        return AdaptedGraphs(data, _Packing(self, (width,)))
 
-    def read(self, X: Any) -> AdaptedTable:
+    def read(self, X: Any) -> AdaptedGraphs:
         """Read new graphs and return a source of converted ones.
 
         Parameters
@@ -171,7 +172,7 @@ class GraphAdapter(Adapter):
 
         Returns
         -------
-        AdaptedTable
+        AdaptedGraphs
         """
         source = as_graphs(open_source(X))
         if source is None:
@@ -270,6 +271,28 @@ class _Packing(NamedTuple):
         for position, graph in enumerate(batch):
             self.adapter.pack(graph, rows[position], place(position))
         return rows
+
+
+class AdaptedGraphs(AdaptedTable):
+    """Graphs, packed into rows when they are read.
+
+    Parameters
+    ----------
+    data : RawData
+        The graphs.
+    packing : _Packing
+        How to pack them.
+    """
+
+    def __init__(self, data: RawData, packing: _Packing) -> None:
+        super().__init__(data, packing)
+        self._packing = packing
+
+    def filled_up(self, shape: tuple[int, ...]) -> AdaptedGraphs | None:
+        """Return longer rows, which end with zeros."""
+        if shape < self.schema.shape:
+            return None
+        return AdaptedGraphs(self._data, self._packing._replace(shape=shape))
 
 
 def _checked_source(data: RawData) -> Graphs:
