@@ -10,12 +10,13 @@ from aleator.projectors.landmarks import Landmarks
 from aleator.projectors.patches import PatchFeatures
 from aleator.projectors.spectrum import SpectralBands
 from aleator.projectors.subsequences import RandomSubsequences
+from aleator.projectors.sums import RandomSums
 from aleator.projectors.trees import RandomTrees
 from aleator.projectors.vocabularies import DocumentSimilarity, VocabularyCounts
 
 SERIES = [RandomConvolutions, CompetingConvolutions, RandomSubsequences, SpectralBands]
 IMAGES = [PatchFeatures, DeepPatchFeatures]
-TABLES = [RandomTrees, FourierFeatures, Landmarks]
+TABLES = [RandomTrees, FourierFeatures, Landmarks, RandomSums]
 TEXTS = [DocumentSimilarity, VocabularyCounts]
 SHAPES = {"series": (3, 30), "image": (3, 13, 11), "table": (6,), "text": (20,)}
 FAMILIES = [

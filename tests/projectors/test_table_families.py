@@ -9,6 +9,7 @@ from sklearn.preprocessing import QuantileTransformer
 from aleator.projectors.fourier import FourierFeatures, draw_bandwidths
 from aleator.projectors.landmarks import Landmarks
 from aleator.projectors.quantiles import QuantileNormal
+from aleator.projectors.sums import RandomSums
 from aleator.projectors.trees import RandomTrees, column_entropies
 from tests.projectors.families import generator, sample_of
 
@@ -186,3 +187,56 @@ def test_columns_without_values_are_hardly_drawn():
     sample[:, 1:] = 1.0
     drawn = RandomTrees.draw(sample, 8000, generator(), [slice(0, 1), slice(1, 3)]).column
     assert (drawn == 0).float().mean() > 0.99
+
+
+class TestSums:
+    def test_a_sum_is_of_four_columns(self):
+        x = sample_of("table", 50)
+        module = RandomSums.draw(x, 33, generator())
+        assert ((module.weight != 0).sum(0) == 4).all()
+        expected = np.zeros((50, 33))
+        for row in range(50):
+            for k in range(33):
+                for column in np.flatnonzero(module.weight[:, k].numpy()):
+                    expected[row, k] += float(x[row, column]) * float(module.weight[column, k])
+        np.testing.assert_allclose(module(x), expected, atol=1e-5)
+
+    def test_columns_contribute_the_same_variance_whatever_became_of_them(self):
+        """A number, five categories, and a text of ten directions, the first of which is large."""
+        x = torch.randn(2000, 16, generator=generator())
+        x[:, 1:6] = torch.eye(5)[torch.arange(2000) % 10 % 5]
+        x[:, 6] *= 5
+        x[:, 0] *= 100
+        blocks = [slice(0, 1), slice(1, 6), slice(6, 16)]
+        weight = RandomSums.draw(x, 4000, generator(1), blocks).weight
+        variances = [(x[:, block] @ weight[block]).var(0).mean().item() for block in blocks]
+        # Indicators of a column exclude each other, and vary together by a little more.
+        assert variances == pytest.approx([1, 1, 1], rel=0.3)
+        directions = weight[6:].square().mean(1)
+        np.testing.assert_allclose(directions / directions.mean(), 1, atol=0.15)
+
+    def test_rare_categories_count_less_but_not_as_little_as_they_vary(self):
+        """Deviations of 0.5 and 0.1 contribute as their roots, in whatever scale they are."""
+        x = torch.zeros(10_000, 2)
+        x[::2, 0], x[::100, 1] = 1, 1
+        deviation = x.std(0)
+        for scale in (torch.ones(2), 1 / deviation):
+            weight = RandomSums.draw(x * scale, 20_000, generator(), [slice(0, 2)]).weight
+            common, rare = (weight.square().mean(1).sqrt() * scale * deviation).tolist()
+            assert common / rare == pytest.approx(np.sqrt(0.5 / 0.0995), rel=0.05)
+
+    def test_columns_without_values_contribute_nothing(self):
+        x = sample_of("table", 50)
+        x[:, 2] = 3.0
+        weight = RandomSums.draw(x, 200, generator()).weight
+        assert torch.isfinite(weight).all()
+        assert (weight[2] == 0).all()
+
+    def test_saved_weights_that_make_no_sense_are_rejected(self):
+        x = sample_of("table")
+        saved = RandomSums.draw(x, 9, generator())
+        for wrong in (torch.zeros(3), torch.zeros(6, 9, dtype=torch.long)):
+            with pytest.raises(ValueError, match="no matrix of numbers"):
+                RandomSums().load_state_dict({"weight": wrong})
+        with pytest.raises(ValueError, match="of 6 columns, but rows have 5"):
+            saved(x[:, :5])

@@ -88,8 +88,9 @@ class LFR(TrainedLearner):
     Self-supervised Representation Learning from Random Data Projectors, ICLR 2024.
 
     With the defaults, projectors are random features drawn from the data: convolutions and
-    subsequences for series, patches for images, trees for tables, similarity to documents and
-    counts of vocabularies for texts, random networks and walks for graphs. The encoder begins with
+    subsequences for series, patches for images, trees for tables, beside sums if columns are of
+    several kinds, similarity to documents and counts of vocabularies for texts, random networks and
+    walks for graphs. The encoder begins with
     features of the same kind, continues with a linear map of them, and ends with a small network.
     The linear map and the predictors have an exact solution on a sample of the data, from which the
     training of the network departs; features and map are computed once. `LFR.paper` has the
@@ -143,10 +144,10 @@ class LFR(TrainedLearner):
         Kind of the projectors; candidates are drawn from several kinds in turn. Drawn from the
         data: "convolutions", "hydra", "subsequences" and "spectrum" for series ("summaries", but
         not "spectrum", for those of different lengths or with gaps); "patches" and
-        "deep-patches" for images; "trees", "fourier" and "landmarks" for tables; "documents" and
-        "vocabularies" for texts; "gin" and "walks" for graphs; for several parts those of every
-        part, with its name in front, such as "scan/patches", and "joint-fourier" and
-        "joint-trees", of all parts.
+        "deep-patches" for images; "trees", "fourier", "landmarks" and "sums" for tables;
+        "documents" and "vocabularies" for texts; "gin" and "walks" for graphs; for several parts
+        those of every part, with its name in front, such as "scan/patches", and "joint-fourier"
+        and "joint-trees", of all parts.
         "random-features" stands for those of them that did best. Networks: "auto" (of the kind of
         the encoder), "mlp", "cnn" and so on; names for images are "cnn" and "cnn6". A module is
         copied, and its weights are drawn anew for every candidate. A factory is called with

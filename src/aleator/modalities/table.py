@@ -11,12 +11,13 @@ import torch
 from torch import nn
 
 from aleator.inputs import ArrayLayout, Source, evenly_spaced
-from aleator.modalities.spec import Modality, ViewPair
+from aleator.modalities.spec import Factory, Modality, ViewPair
 from aleator.networks.decoders import mlp_decoder
 from aleator.networks.mlp import mlp, mlp_encoder
 from aleator.networks.projection_head import HeadShape
 from aleator.projectors.fourier import FourierFeatures
 from aleator.projectors.landmarks import Landmarks
+from aleator.projectors.sums import RandomSums
 from aleator.projectors.trees import RandomTrees
 from aleator.views import FeatureCorruption
 
@@ -66,6 +67,7 @@ TABLE = Modality(
         "trees": RandomTrees.build,
         "fourier": FourierFeatures.build,
         "landmarks": Landmarks.build,
+        "sums": RandomSums.build,
     },
     random_features=("trees",),
     encoder_features=8192,
@@ -91,12 +93,20 @@ def with_column_blocks(blocks: Sequence[slice]) -> Modality:
     Returns
     -------
     Modality
-        Random trees test columns about equally often, whatever their number of features.
+        Columns count about equally, whatever their number of features. Random sums stand beside
+        random trees, since a node of a tree tells apart no more than one category.
 
     Examples
     --------
-    >>> with_column_blocks([slice(0, 2), slice(2, 32)]).name
-    'table'
+    >>> with_column_blocks([slice(0, 2), slice(2, 32)]).random_features
+    ('trees', 'sums')
     """
-    trees = partial(RandomTrees.build_of, blocks=blocks)
-    return replace(TABLE, projectors={**TABLE.projectors, "trees": trees})
+    of_columns: dict[str, Factory] = {
+        "trees": partial(RandomTrees.build, blocks=blocks),
+        "sums": partial(RandomSums.build, blocks=blocks),
+    }
+    return replace(
+        TABLE,
+        projectors={**TABLE.projectors, **of_columns},
+        random_features=("trees", "sums"),
+    )

@@ -58,7 +58,11 @@ class DrawnModule(nn.Module):
 
     @classmethod
     def build(
-        cls, input_shape: Sequence[int], output_dim: int, sample: Tensor | None = None
+        cls,
+        input_shape: Sequence[int],
+        output_dim: int,
+        sample: Tensor | None = None,
+        **options: Any,
     ) -> Self:
         """Draw a module from torch's global generator, or create an empty one to be loaded.
 
@@ -70,6 +74,8 @@ class DrawnModule(nn.Module):
             Number of features.
         sample : Tensor of shape (n, ...), default=None
             Samples of the training data; None creates an empty module.
+        **options : object
+            What `draw` of a subclass takes besides.
 
         Returns
         -------
@@ -78,7 +84,7 @@ class DrawnModule(nn.Module):
         """
         if sample is None:
             return cls()
-        return cls.draw(sample, output_dim, derived_generator()).cpu()
+        return cls.draw(sample, output_dim, derived_generator(), **options).cpu()
 
     def store(self, **buffers: Tensor | int | bool | None) -> None:
         """Register buffers; None stands for an empty one.

@@ -13,7 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from aleator.projectors.drawn import DrawnModule, derived_generator
+from aleator.projectors.drawn import DrawnModule
 
 _DEPTH = 3
 _N_BINS = 32
@@ -103,38 +103,6 @@ class RandomTrees(DrawnModule):
         self._n_columns = int(self.column.max()) + 1
 
     @classmethod
-    def build_of(
-        cls,
-        input_shape: Sequence[int],
-        output_dim: int,
-        sample: Tensor | None = None,
-        *,
-        blocks: Sequence[slice],
-    ) -> Self:
-        """Draw trees of a table whose columns became several features each.
-
-        Parameters
-        ----------
-        input_shape : sequence of int
-            Shape of a row.
-        output_dim : int
-            Number of features.
-        sample : Tensor of shape (n, columns), default=None
-            Rows of the training data; None creates an empty module.
-        blocks : sequence of slice
-            The features of every column. Those of texts are many, and would be tested by most
-            nodes if they were drawn like others; indicators of categories would hardly be.
-
-        Returns
-        -------
-        RandomTrees
-            A module on the CPU.
-        """
-        if sample is None:
-            return cls()
-        return cls.draw(sample, output_dim, derived_generator(), blocks).cpu()
-
-    @classmethod
     def draw(
         cls,
         sample: Tensor,
@@ -153,7 +121,8 @@ class RandomTrees(DrawnModule):
         generator : torch.Generator
             Source of randomness.
         blocks : sequence of slice, default=()
-            Features that were made of one column; see `build_of`.
+            Features that were made of one column. Those of texts are many, and would be tested by
+            most nodes if they were drawn like others; indicators of categories would hardly be.
 
         Returns
         -------
