@@ -191,7 +191,7 @@ def test_columns_without_values_are_hardly_drawn():
 
 class TestSums:
     def test_a_sum_is_of_four_columns(self):
-        x = sample_of("table", 50)
+        x = sample_of("table", 50).clamp(-1.5, 1.5)
         module = RandomSums.draw(x, 33, generator())
         assert ((module.weight != 0).sum(0) == 4).all()
         expected = np.zeros((50, 33))
@@ -219,11 +219,18 @@ class TestSums:
         """Deviations of 0.5 and 0.1 contribute as their roots, in whatever scale they are."""
         x = torch.zeros(10_000, 2)
         x[::2, 0], x[::100, 1] = 1, 1
-        deviation = x.std(0)
-        for scale in (torch.ones(2), 1 / deviation):
-            weight = RandomSums.draw(x * scale, 20_000, generator(), [slice(0, 2)]).weight
-            common, rare = (weight.square().mean(1).sqrt() * scale * deviation).tolist()
+        for rows in (x, x / x.std(0)):
+            drawn = RandomSums.draw(rows, 20_000, generator(), [slice(0, 2)])
+            deviation = rows.clamp(drawn.lowest, drawn.highest).std(0)
+            common, rare = (drawn.weight.square().mean(1).sqrt() * deviation).tolist()
             assert common / rare == pytest.approx(np.sqrt(0.5 / 0.0995), rel=0.05)
+
+    def test_values_far_away_count_as_five_deviations(self):
+        x = sample_of("table", 4000)
+        module = RandomSums.draw(x, 33, generator())
+        near, far, beyond = (module(torch.full((1, 6), value)) for value in (5.0, 50.0, 1e9))
+        torch.testing.assert_close(near, far, rtol=0.1, atol=0.1)
+        assert torch.equal(far, beyond)
 
     def test_columns_without_values_contribute_nothing(self):
         x = sample_of("table", 50)
@@ -235,8 +242,14 @@ class TestSums:
     def test_saved_weights_that_make_no_sense_are_rejected(self):
         x = sample_of("table")
         saved = RandomSums.draw(x, 9, generator())
-        for wrong in (torch.zeros(3), torch.zeros(6, 9, dtype=torch.long)):
-            with pytest.raises(ValueError, match="no matrix of numbers"):
-                RandomSums().load_state_dict({"weight": wrong})
+        RandomSums().load_state_dict(saved.state_dict())
+        for name, wrong in (
+            ("weight", torch.zeros(6)),
+            ("weight", torch.zeros(6, 9, dtype=torch.long)),
+            ("lowest", torch.zeros(5)),
+            ("highest", torch.zeros(6, 1)),
+        ):
+            with pytest.raises(ValueError, match="do not fit"):
+                RandomSums().load_state_dict({**saved.state_dict(), name: wrong})
         with pytest.raises(ValueError, match="of 6 columns, but rows have 5"):
             saved(x[:, :5])

@@ -15,6 +15,8 @@ from torch import Tensor
 from aleator.projectors.drawn import DrawnModule
 
 _COLUMNS_PER_SUM = 4
+# Values further from the mean, in standard deviations, count as so far: a sum has no other bound.
+_FURTHEST = 5.0
 _TINY = 1e-6
 
 
@@ -23,25 +25,40 @@ class RandomSums(DrawnModule):
 
     Parameters
     ----------
+    lowest, highest : Tensor of shape (columns,), default=None
+        Values below and above these are replaced by them.
     weight : Tensor of shape (columns, k), default=None
         What rows are multiplied by; most of it is zero.
 
     Examples
     --------
-    >>> RandomSums(torch.tensor([[1.0], [-1.0]]))(torch.tensor([[5.0, 3.0]])).tolist()
-    [[2.0]]
+    >>> sums = RandomSums(torch.zeros(2), torch.full((2,), 4.0), torch.tensor([[1.0], [-1.0]]))
+    >>> sums(torch.tensor([[5.0, 3.0]])).tolist()
+    [[1.0]]
     """
 
+    lowest: Tensor
+    highest: Tensor
     weight: Tensor
 
-    def __init__(self, weight: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        lowest: Tensor | None = None,
+        highest: Tensor | None = None,
+        weight: Tensor | None = None,
+    ) -> None:
         super().__init__()
-        self.store(weight=weight)
+        self.store(lowest=lowest, highest=highest, weight=weight)
 
     def prepare(self) -> None:
-        """Check the size of a saved model."""
-        if self.weight.ndim != 2 or not self.weight.is_floating_point():
-            raise ValueError("the weights of random sums are no matrix of numbers")
+        """Check the sizes of a saved model."""
+        parts = (self.lowest, self.highest, self.weight)
+        if (
+            self.weight.ndim != 2
+            or any(part.shape != self.weight.shape[:1] for part in parts[:2])
+            or not all(part.is_floating_point() for part in parts)
+        ):
+            raise ValueError("bounds and weights of random sums do not fit each other")
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the sums.
@@ -59,7 +76,7 @@ class RandomSums(DrawnModule):
             raise ValueError(
                 f"random sums are of {len(self.weight)} columns, but rows have {x.shape[1]}"
             )
-        return x @ self.weight
+        return x.clamp(self.lowest, self.highest) @ self.weight
 
     @classmethod
     def draw(
@@ -88,14 +105,17 @@ class RandomSums(DrawnModule):
         RandomSums
         """
         n_features = sample.shape[1]
+        mean, furthest = sample.mean(0), _FURTHEST * sample.std(0, correction=0)
+        bounds = mean - furthest, mean + furthest
+        sample = sample.clamp(*bounds)
         blocks = blocks or [slice(k, k + 1) for k in range(n_features)]
-        scale = _feature_scales(sample, blocks).cpu()
         chosen = torch.rand(output_dim, len(blocks), generator=generator)
         chosen = chosen.argsort(1)[:, :_COLUMNS_PER_SUM]
-        weight = torch.randn(n_features, output_dim, generator=generator) * scale[:, None]
+        weight = torch.randn(n_features, output_dim, generator=generator)
         for k, block in enumerate(blocks):
             weight[block] *= (chosen == k).any(1)
-        return cls(weight.to(sample.device))
+        weight = weight.to(sample.device) * _feature_scales(sample, blocks)[:, None]
+        return cls(*bounds, weight)
 
 
 def _feature_scales(sample: Tensor, blocks: Sequence[slice]) -> Tensor:
