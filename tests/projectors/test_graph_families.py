@@ -158,7 +158,20 @@ def test_random_networks_tell_rings_apart():
     rings = [nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))]
     x = packed_graphs(rings * 5 + [nx.path_graph(4)])
     features = RandomGraphNetworks.draw(x, 64, generator())(x)
-    assert (features[0] - features[1]).abs().max() > 0.1
+    difference = (features[0] - features[1]).abs().reshape(4, 8, 2)
+    assert (difference[:, ::2].amax((1, 2)) > 0.1).all()
+    # Directions in turn belong to a network that sees returns, and to one that does not.
+    assert difference[:, 1::2].max() < 1e-6
+
+
+def test_only_one_of_two_networks_sees_returns(monkeypatch):
+    x = packed()
+    drawn = RandomGraphNetworks.draw(x, 80, generator())
+    seen = drawn(x).reshape(21, 4, 10, 2)
+    monkeypatch.setattr(graph_returns, "_MOST_NODES", 0)
+    unseen = drawn(x).reshape(21, 4, 10, 2)
+    torch.testing.assert_close(seen[:, :, 1::2], unseen[:, :, 1::2])
+    assert (seen - unseen)[:, :, ::2].abs().amax((0, 1, 3)).min() > 1e-3
 
 
 def test_large_graphs_have_typical_returns(monkeypatch):

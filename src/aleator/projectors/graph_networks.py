@@ -2,7 +2,7 @@
 
 Layers add up neighbors (Xu et al. 2019) with random weights. A feature is how often, over the nodes
 of a graph, a random direction of a layer exceeds the value that it has at a node of the data. Nodes
-have their own features, and how likely a random walk from them returns.
+have their own features, and for one of two networks also how likely a walk from them returns.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _TINY = 1e-6
 class RandomGraphNetworks(DrawnModule):
     """How often random functions of the neighborhoods of nodes exceed thresholds.
 
-    Half of the features are shares of the nodes, the others logarithms of their number. Everything
-    is computed in double precision, so that neither the order of nodes nor other graphs of a batch
-    are seen.
+    Half of the features are shares of the nodes, the others logarithms of their number. Half of the
+    width is a network that sees probabilities of return, the other half one that does not; weights
+    between them are zero, and directions belong to them in turn. Everything is computed in double
+    precision, so that neither the order of nodes nor other graphs of a batch are seen.
 
     Parameters
     ----------
@@ -203,13 +204,24 @@ class RandomGraphNetworks(DrawnModule):
         divisor = torch.ones(counts[0] + len(mean), 1, device=sample.device)
         divisor[counts[0] :, 0] = scale_of(known.std(0, unbiased=False), mean)
         divisor[counts[0] :] *= (len(mean) / max(1, counts[0])) ** 0.5
+        enter = normal(counts[0] + len(mean), _WIDTH) / divisor
+        weight = normal(_LAYERS - 1, _WIDTH, _WIDTH)
+        arc_weight = normal(_LAYERS - 1, counts[1], _WIDTH)
+        direction = normal(_LAYERS, _WIDTH, n_directions)
+        # Where rings do not matter, probabilities of return are noise in all that is computed from
+        # them. So only one of two networks sees them.
+        sees = torch.arange(_WIDTH, device=sample.device) < _WIDTH // 2
+        of_sight = torch.arange(n_directions, device=sample.device) % 2 == 0
+        enter[counts[0] :, ~sees] = 0
+        weight[:, sees[:, None] != sees] = 0
+        direction[:, sees[:, None] != of_sight] = 0
         made = cls(
-            normal(counts[0] + len(mean), _WIDTH) / divisor,
-            normal(_LAYERS - 1, _WIDTH, _WIDTH),
-            normal(_LAYERS - 1, counts[1], _WIDTH),
+            enter,
+            weight,
+            arc_weight,
             torch.zeros(_LAYERS, _WIDTH),
             torch.ones(_LAYERS, _WIDTH),
-            normal(_LAYERS, _WIDTH, n_directions),
+            direction,
             torch.zeros(_LAYERS, n_directions),
             output_dim,
             mean.to(sample.dtype),
