@@ -9,8 +9,9 @@ from aleator.inputs import fit_adapter, read
 from aleator.modalities import get_modality
 from aleator.networks.gin import GIN
 from aleator.networks.packed_graphs import feature_counts, unpack
-from aleator.projectors import graph_walks
+from aleator.projectors import graph_returns, graph_walks
 from aleator.projectors.graph_networks import RandomGraphNetworks
+from aleator.projectors.graph_returns import return_probabilities
 from aleator.projectors.graph_walks import RandomWalks
 from tests.projectors.families import generator
 
@@ -58,6 +59,17 @@ def literal_walks(walks, x):
     return torch.tensor(features)
 
 
+def literal_returns(graph, most_steps):
+    """Diagonals of the powers of the matrix of transitions."""
+    n_nodes = len(graph.nodes)
+    transitions = torch.zeros(n_nodes, n_nodes, dtype=torch.float64)
+    for s, t in zip(graph.source, graph.target, strict=True):
+        transitions[s, t] += 1
+    transitions /= transitions.sum(1, keepdim=True).clamp_min(1)
+    powers = [torch.linalg.matrix_power(transitions, k) for k in range(2, most_steps + 1)]
+    return torch.stack([power.diagonal() for power in powers], 1)
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_walks_are_summed_exactly(directed):
     x = packed(directed, 3)
@@ -85,7 +97,7 @@ def test_random_networks_against_a_dense_computation(directed):
     for row in x:
         graph = unpack(row[None].double(), *counts)
         n_nodes = len(graph.nodes)
-        values, found = graph.nodes, []
+        values, found = torch.cat([graph.nodes, literal_returns(graph, 10)], 1), []
         for k in range(4):
             if k == 0:
                 values = values @ drawn.enter
@@ -99,6 +111,98 @@ def test_random_networks_against_a_dense_computation(directed):
             above = torch.sigmoid(values @ drawn.direction[k] - drawn.threshold[k]).sum(0)
             found.append(torch.stack([above / max(1, n_nodes), above.log1p()], 1).flatten())
         torch.testing.assert_close(drawn(row[None].double())[0], torch.cat(found))
+
+
+def graphs_of_all_sorts():
+    """A star, isolated nodes, no nodes, a self-loop, an edge that is there twice, and others."""
+    looped, twice = nx.path_graph(3), nx.MultiGraph([(0, 1), (0, 1), (1, 2)])
+    looped.add_edge(0, 0)
+    return [
+        nx.star_graph(70), nx.empty_graph(3), nx.empty_graph(0), looped, twice, nx.cycle_graph(5),
+        *(nx.gnp_random_graph(n, 3 / n, seed=n) for n in range(20, 160, 20)),
+    ]  # fmt: skip
+
+
+def packed_graphs(graphs):
+    data = read(graphs)
+    adapter = fit_adapter(get_modality("graph").layout, data, "LFR", "auto")
+    return torch.from_numpy(adapter.adapt(data).materialize())
+
+
+@pytest.mark.parametrize("most_steps", [2, 5, 10])
+@pytest.mark.parametrize("starts", [64, 7])
+def test_returns_are_diagonals_of_powers(most_steps, starts, monkeypatch):
+    monkeypatch.setattr(graph_returns, "_STARTS", starts)
+    x = packed_graphs(graphs_of_all_sorts()).double()
+    counts = feature_counts(x)
+    expected = [literal_returns(unpack(row[None], *counts), most_steps) for row in x]
+    found = return_probabilities(unpack(x, *counts), most_steps)
+    torch.testing.assert_close(found, torch.cat(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_returns_do_not_see_the_order_of_nodes():
+    graph = nx.gnp_random_graph(90, 0.05, seed=0)
+    order = np.random.default_rng(0).permutation(90)
+    shuffled = nx.Graph()
+    shuffled.add_nodes_from(order.tolist())
+    shuffled.add_edges_from(graph.edges)
+    x = packed_graphs([graph, shuffled]).double()
+    first, second = return_probabilities(unpack(x, *feature_counts(x)), 10).split(90)
+    torch.testing.assert_close(first[order], second)
+    drawn = RandomGraphNetworks.draw(x.float(), 40, generator())(x)
+    torch.testing.assert_close(drawn[0], drawn[1])
+
+
+def test_random_networks_tell_rings_apart():
+    # All nodes of both have two neighbors like themselves.
+    rings = [nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))]
+    x = packed_graphs(rings * 5 + [nx.path_graph(4)])
+    features = RandomGraphNetworks.draw(x, 64, generator())(x)
+    difference = (features[0] - features[1]).abs().reshape(4, 8, 2)
+    assert (difference[:, ::2].amax((1, 2)) > 0.1).all()
+    # Directions in turn belong to a network that sees returns, and to one that does not.
+    assert difference[:, 1::2].max() < 1e-6
+
+
+def test_only_one_of_two_networks_sees_returns(monkeypatch):
+    x = packed()
+    drawn = RandomGraphNetworks.draw(x, 80, generator())
+    seen = drawn(x).reshape(21, 4, 10, 2)
+    monkeypatch.setattr(graph_returns, "_MOST_NODES", 0)
+    unseen = drawn(x).reshape(21, 4, 10, 2)
+    torch.testing.assert_close(seen[:, :, 1::2], unseen[:, :, 1::2])
+    assert (seen - unseen)[:, :, ::2].abs().amax((0, 1, 3)).min() > 1e-3
+
+
+def test_large_graphs_have_typical_returns(monkeypatch):
+    monkeypatch.setattr(graph_returns, "_MOST_NODES", 80)
+    x = packed_graphs(graphs_of_all_sorts())
+    drawn = RandomGraphNetworks.draw(x, 16, generator())
+    counts = feature_counts(x)
+    sizes = x[:, 0]
+    for row, size in zip(x, sizes, strict=True):
+        inputs = drawn.inputs(unpack(row[None].double(), *counts))[:, counts[0] :]
+        if size > 80:
+            assert torch.equal(inputs, drawn.returns.double().expand(len(inputs), -1))
+        else:
+            expected = literal_returns(unpack(row[None].double(), *counts), 10)
+            torch.testing.assert_close(inputs, expected)
+    assert drawn(x).isfinite().all()
+    large = RandomGraphNetworks.draw(x[sizes > 80], 16, generator())
+    assert large.returns.eq(0).all()
+    assert large(x).isfinite().all()
+
+
+def test_networks_that_were_saved_without_returns_load():
+    x = packed()
+    drawn = RandomGraphNetworks.draw(x, 16, generator())
+    nodes_only = drawn.enter[: -len(drawn.returns)]
+    state = {name: value for name, value in drawn.state_dict().items() if name != "returns"}
+    loaded = RandomGraphNetworks.build(x.shape[1:], 16)
+    loaded.load_state_dict({**state, "enter": nodes_only})
+    batch = unpack(x.double(), *feature_counts(x))
+    assert torch.equal(loaded.inputs(batch), batch.nodes)
+    assert loaded(x).shape == (21, 16)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
