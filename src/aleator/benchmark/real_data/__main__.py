@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", help="folder of the data sets; default: ALEATOR_DATA")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="default: all")
     parser.add_argument(
-        "--seeds", nargs="+", type=int, metavar="SEED", help="default: 0 to 2; of MUTAG 0 to 9"
+        "--seeds", nargs="+", type=int, metavar="SEED", help="default: 0 to 2; of MUTAG 0 to 29"
     )
     parser.add_argument("--out", type=Path, help="file to which lines are added")
     options = parser.parse_args(arguments)

@@ -61,6 +61,6 @@ REAL_DATASETS = {
     "physionet2012": RealDataset("series", load_physionet2012, "auroc"),
     "fsdd": RealDataset("audio", load_fsdd),
     # So few graphs that three seeds could not tell models from each other.
-    "mutag": RealDataset("graphs", load_mutag, has_folds=True, seeds=range(10)),
+    "mutag": RealDataset("graphs", load_mutag, has_folds=True, seeds=range(30)),
     "proteins": RealDataset("graphs", load_proteins, has_folds=True),
 }
