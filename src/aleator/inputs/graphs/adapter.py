@@ -58,7 +58,7 @@ class GraphAdapter(Adapter):
     >>> adapter
     graphs: 1 feature per node (the degree)
     >>> adapter.transform([networkx.path_graph(2)]).shape
-    (1, 25)
+    (1, 10)
     """
 
     form: ClassVar[str] = "graph"
