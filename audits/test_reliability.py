@@ -50,7 +50,7 @@ def test_an_hour_in_one_process_takes_no_more_memory():
 
 
 # Of the others, as many inputs have not been read yet.
-FUZZED = ("checkpoint", "recipe", "ts")
+FUZZED = ("checkpoint", "recipe", "ts", "csv", "graphs", "npy", "parquet")
 
 
 @pytest.mark.parametrize("loader", FUZZED)
