@@ -172,6 +172,15 @@ def test_rows_are_as_long_as_the_graphs_need_whatever_the_training_data_needed()
     np.testing.assert_array_equal(model.transform(graphs), whole)
 
 
+def test_networks_of_other_features_are_refused():
+    rows = torch.from_numpy(adapter_of(molecules()).transform(molecules()))
+    nodes, arcs = int(rows[0, 2]), int(rows[0, 3])
+    assert len(unpack(rows, nodes, arcs).nodes) > 0
+    for wrong in ((nodes + 1, arcs), (nodes, arcs - 1)):
+        with pytest.raises(ValueError, match="but the graphs have others"):
+            unpack(rows, *wrong)
+
+
 def test_graphs_may_be_a_part_and_smaller_than_in_training():
     graphs = molecules()
     X = {"graph": graphs, "table": np.arange(60.0).reshape(30, 2)}

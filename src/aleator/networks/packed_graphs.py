@@ -143,6 +143,14 @@ def unpack(x: Tensor, node_features: int, arc_features: int) -> GraphBatch:
     ([5.0, 6.0, 7.0], [0, 2], [1, 2])
     """
     n_nodes, n_arcs = x[:, 0].long(), x[:, 1].long()
+    # A saved network may be damaged, and must not read beyond a graph.
+    other_nodes = (n_nodes > 0) & (x[:, 2] != node_features)
+    other_arcs = (n_arcs > 0) & (x[:, 3] != arc_features)
+    if (other_nodes | other_arcs).any():
+        raise ValueError(
+            f"a network of graphs expects {node_features} features per node and {arc_features} per "
+            "edge, but the graphs have others"
+        )
     graph, node = _positions(n_nodes)
     row, arc = _positions(n_arcs)
     values, start = x.flatten(), HEADER + x.shape[1] * torch.arange(len(x), device=x.device)
