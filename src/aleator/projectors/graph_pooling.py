@@ -66,4 +66,5 @@ def nodes_of(sample: Tensor, generator: torch.Generator) -> GraphBatch:
         return batch
     nothing = sample.new_zeros(1, sample.shape[1] + counts[0])
     nothing[0, 0] = 1
+    nothing[0, 2], nothing[0, 3] = counts
     return unpack(nothing.double(), *counts)
