@@ -66,6 +66,13 @@ def test_values_beyond_float32(random):
         small_lfr(preprocessing=None).fit(X)
 
 
+def test_values_that_cannot_be_standardized(random):
+    X = random.normal(size=(20, 3))
+    X[:, 1] *= 1e200  # its variance is infinite
+    with pytest.raises(ValueError, match=r"column 1 that are too large to be standardized"):
+        small_lfr().fit(X)
+
+
 @pytest.mark.parametrize(
     ("fitted", "given", "message"),
     [

@@ -16,6 +16,7 @@ from aleator.inputs.images.decoding import has_channels_last
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
+from aleator.inputs.scale import read_scale
 from aleator.inputs.series.source import SeriesSource, as_series
 from aleator.inputs.tables.printing import format_columns
 
@@ -180,9 +181,13 @@ class InputAdapter(Adapter):
         stored: Mapping[str, Any],
         arrays: Mapping[str, np.ndarray],
     ) -> Self:
-        """Make an adapter of what `to_dict` and `arrays` returned."""
-        shape, lacks_channels = tuple(stored["shape"]), stored["lacks_channels"]
-        return cls(layout, estimator_name, shape, dict(arrays), lacks_channels)
+        """Make an adapter of what `to_dict` and `arrays` returned; ValueError if it cannot be."""
+        shape, lacks_channels = stored["shape"], stored["lacks_channels"]
+        whole = isinstance(shape, list) and all(type(size) is int and size > 0 for size in shape)
+        if not whole or len(shape) != len(layout.axes) or not isinstance(lacks_channels, bool):
+            raise ValueError(f"the shape of the {layout.plural} is wrong")
+        scale = read_scale(arrays, (shape[0],) + (1,) * (len(shape) - 1))
+        return cls(layout, estimator_name, tuple(shape), scale, lacks_channels)
 
     def check_chunk(
         self, values: np.ndarray, converted: np.ndarray, first_row: int, data: RawData
@@ -234,7 +239,8 @@ class InputAdapter(Adapter):
                 infinite |= bool(np.isinf(values).any())
                 rows_with_gaps += int((~np.isfinite(values)).reshape(len(values), -1).any(1).sum())
             elif problem is None and scaler is not None:
-                scaler.partial_fit(np.moveaxis(values, 1, -1).reshape(-1, self.shape[0]))
+                with np.errstate(over="ignore", invalid="ignore"):  # is checked in the end
+                    scaler.partial_fit(np.moveaxis(values, 1, -1).reshape(-1, self.shape[0]))
             elif problem is None and may_overflow:
                 self._describe_problem(chunk, self.convert(chunk), start, data)
             start += len(chunk)
@@ -245,6 +251,12 @@ class InputAdapter(Adapter):
                 f"inf. {self._advice}"
             )
         if scaler is not None:
+            for unit in np.flatnonzero(~np.isfinite(scaler.mean_ + scaler.scale_))[:1].tolist():
+                label = repr(self.names[unit]) if self.names is not None else str(unit)
+                raise ValueError(
+                    f"X contains values in {self.layout.unit} {label} that are too large to be "
+                    "standardized: rescale them"
+                )
             trailing = (1,) * (len(self.shape) - 1)
             self.scale = {
                 "mean": scaler.mean_.reshape(-1, *trailing),

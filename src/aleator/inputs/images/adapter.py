@@ -14,6 +14,7 @@ from aleator.inputs.images.source import Images, as_images
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
+from aleator.inputs.scale import read_scale
 from aleator.inputs.sources import evenly_spaced
 from aleator.inputs.tables.adapted import AdaptedTable
 from aleator.inputs.tables.values import Place
@@ -175,14 +176,7 @@ class ImageAdapter(Adapter):
         if not isinstance(share, float) or not 0 < share <= 1:
             raise ValueError("the share of images of this size is wrong")
         made.shape, made._share = tuple(shape), share
-        made.scale = {name: arrays[name] for name in ("mean", "deviation")} if arrays else {}
-        for array in made.scale.values():
-            if array.shape != (shape[0], 1, 1) or array.dtype != np.float32:
-                raise ValueError("the scale of the images has another shape")
-            if not np.isfinite(array).all():
-                raise ValueError("the scale of the images is not finite")
-        if made.scale and not (made.scale["deviation"] > 0).all():
-            raise ValueError("the scale of the images is not positive")
+        made.scale = read_scale(arrays, (shape[0], 1, 1), np.float32)
         return made
 
     def _scale_of(self, data: RawData, index: np.ndarray) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from aleator.inputs.adapter_base import Adapter, ColumnRecord, check_preprocessi
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
+from aleator.inputs.scale import read_scale
 from aleator.inputs.series.adapted import AdaptedSeries
 from aleator.inputs.series.events import EventSeries, Grid
 from aleator.inputs.series.source import SeriesSource, as_series
@@ -244,14 +245,8 @@ class SeriesAdapter(Adapter):
         made._observed = arrays["observed"]
         if made._observed.shape != (shape[0],) or made._observed.dtype != bool:
             raise ValueError("which channels were observed is wrong")
-        if len(arrays) > 1:
-            made.scale = {name: arrays[name] for name in ("mean", "deviation")}
-        for array in made.scale.values():
-            wrong = array.shape != (shape[0], 1) or array.dtype != np.float64
-            if wrong or not np.isfinite(array).all():
-                raise ValueError("the scale of the series is wrong")
-        if made.scale and not (made.scale["deviation"] > 0).all():
-            raise ValueError("the scale of the series is not positive")
+        scale = {name: array for name, array in arrays.items() if name != "observed"}
+        made.scale = read_scale(scale, (shape[0], 1))
         return made
 
     def _on_grid(self, source: Source) -> Source:

@@ -13,6 +13,7 @@ from aleator.inputs.frames import Frame, as_frame, is_frame
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
+from aleator.inputs.scale import read_scale
 from aleator.inputs.sources import evenly_spaced
 from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
@@ -216,14 +217,7 @@ class TableAdapter(Adapter):
         ]
         if not made.shape[0] or len({column.name for column in made.columns}) != made.n_features:
             raise ValueError("the table has no features, or a column twice")
-        made.scale = groups.get("scale", {})
-        if made.scale:
-            mean, deviation = made.scale["mean"], made.scale["deviation"]
-            for array in (mean, deviation):
-                if array.shape != made.shape or array.dtype != np.float64:
-                    raise ValueError("the scale of the table has another shape")
-            if not np.isfinite(mean).all() or not (np.isfinite(deviation) & (deviation > 0)).all():
-                raise ValueError("the scale of the table is not positive")
+        made.scale = read_scale(groups.get("scale", {}), made.shape)
         return made
 
     @property

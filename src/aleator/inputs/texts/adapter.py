@@ -20,6 +20,7 @@ from aleator.inputs.hashed_ngrams import rarity, vectorizer, weighted
 from aleator.inputs.layout import ArrayLayout
 from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData
+from aleator.inputs.scale import read_scale
 from aleator.inputs.sources import evenly_spaced
 from aleator.inputs.table_files import TableFiles
 from aleator.inputs.table_source import TableSource
@@ -201,13 +202,8 @@ class TextAdapter(Adapter):
             raise ValueError("the description of the texts is wrong")
         made.missing = missing
         made.weights = _checked(arrays["weights"], (N_HASHES,))
-        if len(arrays) > 1:
-            made.scale = {
-                name: _checked(arrays[f"scale/{name}"], (_N_FEATURES,))
-                for name in ("mean", "deviation")
-            }
-            if not (made.scale["deviation"] > 0).all():
-                raise ValueError("the scale of the texts is not positive")
+        scale = {k.removeprefix("scale/"): v for k, v in arrays.items() if k != "weights"}
+        made.scale = read_scale(scale, (_N_FEATURES,))
         return made
 
     def _sample(self, data: RawData) -> list[str | None]:
