@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +18,12 @@ from aleator.inputs.opening import open_source
 from aleator.inputs.reading import RawData, read_numbers
 from aleator.inputs.scale import read_scale
 from aleator.inputs.series.source import SeriesSource, as_series
+from aleator.inputs.sources import evenly_spaced
+from aleator.inputs.tables.one_hot import one_hot_groups, read_groups
 from aleator.inputs.tables.printing import format_columns
+
+# Rows in which columns are looked for that are indicators of one category.
+_ROWS_FOR_GROUPS = 1024
 
 
 @dataclass(repr=False)
@@ -45,6 +50,8 @@ class InputAdapter(Adapter):
         Names of the columns of a table that has them; set by `fit`.
     channels_last : bool, default=False
         Whether the last axis of the training data was taken for channels; set by `fit`.
+    one_hot : list of slice, default=[]
+        Columns of a table that are the indicators of one category together; set by `fit`.
 
     Examples
     --------
@@ -63,6 +70,7 @@ class InputAdapter(Adapter):
     lacks_channels: bool = False
     names: list[str] | None = None
     channels_last: bool = False
+    one_hot: list[slice] = field(default_factory=list)
 
     def __repr__(self) -> str:
         if self.columns_:
@@ -83,7 +91,21 @@ class InputAdapter(Adapter):
             return []
         names = self.names or [str(position) for position in range(self.shape[0])]
         treatment = "standardized" if self.scale else "as it is"
-        return [ColumnRecord(name, "number", treatment, 1) for name in names]
+        records = [ColumnRecord(name, "number", treatment, 1) for name in names]
+        for group in self.one_hot:
+            of_category = f"{treatment}, an indicator of a category of {group.stop - group.start}"
+            for position in range(group.start, group.stop):
+                records[position] = replace(records[position], treatment=of_category)
+        return records
+
+    @property
+    def column_blocks(self) -> list[slice]:
+        """Where the features of every column are if some are indicators of a category."""
+        if not self.one_hot:
+            return []
+        within = {position for group in self.one_hot for position in range(group.start, group.stop)}
+        alone = [slice(k, k + 1) for k in range(self.shape[0]) if k not in within]
+        return sorted([*alone, *self.one_hot], key=lambda block: block.start)
 
     def facts(self) -> dict[str, str]:
         """Return the lengths of series, or what was assumed about the axes of images."""
@@ -167,6 +189,7 @@ class InputAdapter(Adapter):
             "modality": self.modality,
             "shape": list(self.shape),
             "lacks_channels": self.lacks_channels,
+            "one_hot": [[group.start, group.stop] for group in self.one_hot],
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -187,7 +210,11 @@ class InputAdapter(Adapter):
         if not whole or len(shape) != len(layout.axes) or not isinstance(lacks_channels, bool):
             raise ValueError(f"the shape of the {layout.plural} is wrong")
         scale = read_scale(arrays, (shape[0],) + (1,) * (len(shape) - 1))
-        return cls(layout, estimator_name, tuple(shape), scale, lacks_channels)
+        made = cls(layout, estimator_name, tuple(shape), scale, lacks_channels)
+        made.one_hot = read_groups(
+            stored.get("one_hot", []), shape[0] if layout.mixed_columns else 0
+        )
+        return made
 
     def check_chunk(
         self, values: np.ndarray, converted: np.ndarray, first_row: int, data: RawData
@@ -231,8 +258,12 @@ class InputAdapter(Adapter):
         )
         problem, rows_with_gaps, start = None, 0, 0
         infinite = False
+        few = evenly_spaced(len(data.source), _ROWS_FOR_GROUPS)
+        kept: list[np.ndarray] = []
         for chunk in data.source.chunks():
             values = chunk.reshape(len(chunk), *self.shape)
+            if self.layout.mixed_columns:
+                kept.append(values[few[(few >= start) & (few < start + len(values))] - start])
             found = data.describe_non_finite(values, start, self.layout)
             if found is not None:
                 problem = problem or found
@@ -250,6 +281,8 @@ class InputAdapter(Adapter):
                 f"X contains {problem}; {rows_with_gaps} of {len(data.source)} rows have NaN or "
                 f"inf. {self._advice}"
             )
+        if kept:
+            self.one_hot = one_hot_groups(np.concatenate(kept))
         if scaler is not None:
             for unit in np.flatnonzero(~np.isfinite(scaler.mean_ + scaler.scale_))[:1].tolist():
                 label = repr(self.names[unit]) if self.names is not None else str(unit)

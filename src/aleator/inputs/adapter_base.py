@@ -150,6 +150,11 @@ class Adapter(ABC):
         return self.layout.name
 
     @property
+    def column_blocks(self) -> list[slice]:
+        """Where the features of every column of a table are; empty if every feature is one."""
+        return []
+
+    @property
     def array_modality(self) -> str:
         """Name of the kind of data that an array of converted samples is."""
         return self.modality

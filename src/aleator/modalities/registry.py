@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aleator.inputs import Adapter, ArrayLayout, PartsAdapter, PartsSource, RawData, TableAdapter
+from aleator.inputs import Adapter, ArrayLayout, PartsAdapter, PartsSource, RawData
 from aleator.modalities.audio import AUDIO
 from aleator.modalities.graph import GRAPH
 from aleator.modalities.image import IMAGE
@@ -193,7 +193,7 @@ def modality_of(adapter: Adapter) -> Modality:
     >>> made.name, "b/spectrum" in made.projectors
     ('parts', True)
     """
-    if isinstance(adapter, TableAdapter):
+    if adapter.column_blocks:
         return with_column_blocks(adapter.column_blocks)
     if not isinstance(adapter, PartsAdapter):
         return get_modality(adapter.modality)
