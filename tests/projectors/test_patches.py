@@ -43,7 +43,8 @@ def pooled_of(found):
     for sign in (1, -1):
         active = np.maximum(sign * found - 0.25, 0)
         for one in active:
-            rows += [one[a, b].mean() for a in halves(one.shape[0]) for b in halves(one.shape[1])]
+            cells = [one[a, b] for a in halves(one.shape[0]) for b in halves(one.shape[1])]
+            rows += [np.log(cell.mean() + 0.03) for cell in cells]
     return rows
 
 
@@ -149,7 +150,7 @@ def test_brightness_and_contrast_do_not_matter():
     torch.testing.assert_close(module(10 * x), module(x), rtol=0.2, atol=0.05)
 
 
-def test_cells_are_averages_of_thresholded_responses():
+def test_cells_are_logarithms_of_average_thresholded_responses():
     responses = sample_of("image", 5)[:, :2]
     expected = [pooled_of(found) for found in responses.double().numpy()]
     np.testing.assert_allclose(pool_signs(responses), expected, rtol=1e-5, atol=1e-6)

@@ -2,7 +2,10 @@
 
 After Coates and Ng (The importance of encoding versus training with sparse coding and vector
 quantization, 2011) and Thiry et al. (ICLR 2021): patches are normalized to their own mean and
-contrast and whitened, used as filters in both signs, thresholded, and averaged in cells.
+contrast and whitened, used as filters in both signs, thresholded, and averaged in cells. Of the
+averages the logarithms are taken: many are close to zero and a few are large, and what tells images
+apart is by what factor they differ (compare the power normalization of Perronnin, Sánchez and
+Mensink, Improving the Fisher kernel for large-scale image classification, 2010).
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ _SIDE = 6
 _CELLS = 2
 # Images are averaged to at most this many pixels on their shorter side.
 _MOST_PIXELS = 48
+# What is added to averages before their logarithm is taken; they are about 0.2 on average.
+_FLOOR = 0.03
 
 
 class PatchFeatures(DrawnModule):
-    """Thresholded responses to patches in both signs, averaged in cells, at two scales.
+    """Logarithms of mean thresholded responses to patches, in both signs and at two scales.
 
     Parameters
     ----------
@@ -160,7 +165,7 @@ def _pooled(filters: PatchFilters, images: Tensor) -> Tensor:
 
 
 def pool_signs(responses: Tensor) -> Tensor:
-    """Average thresholded responses of either sign in cells.
+    """Average thresholded responses of either sign in cells, and take logarithms.
 
     Parameters
     ----------
@@ -173,10 +178,10 @@ def pool_signs(responses: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> pool_signs(torch.ones(1, 1, 2, 2)).tolist()
-    [[0.75, 0.75, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0]]
+    >>> [round(value, 2) for value in pool_signs(torch.ones(1, 1, 2, 2))[0].exp().tolist()]
+    [0.78, 0.78, 0.78, 0.78, 0.03, 0.03, 0.03, 0.03]
     """
-    return torch.cat([_cell_means(maps) for maps in rectified(responses)], 1)
+    return torch.cat([_cell_means(maps) for maps in rectified(responses)], 1).add_(_FLOOR).log_()
 
 
 def _cell_means(maps: Tensor) -> Tensor:
