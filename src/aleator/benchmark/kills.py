@@ -265,11 +265,11 @@ def _kill_once(
             if _checkpoints_in(folder) != before:
                 break
             time.sleep(0.01)
-        if kill_at is None:
-            try:
-                process.wait(wait)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        try:
+            # One that kills itself is waited for: it may end before, and then writes a last line.
+            process.wait(wait if kill_at is None else None)
+        except subprocess.TimeoutExpired:
+            process.kill()
     if process.returncode == 0:
         return None
     if process.returncode != -signal.SIGKILL:
