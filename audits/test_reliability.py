@@ -5,6 +5,7 @@ import json
 import pytest
 
 from aleator.benchmark import engines, ranks, scaling, scaling_measure, soak
+from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.kills import CASES
 from aleator.benchmark.rank_cases import CASES as CASES_OF_RANKS
 from aleator.benchmark.scaling_model import Traffic
@@ -49,11 +50,7 @@ def test_an_hour_in_one_process_takes_no_more_memory():
     assert len(proof["threads_of_process"]) == len(proof["open_files"]) == 1
 
 
-# Of the others, as many inputs have not been read yet.
-FUZZED = ("checkpoint", "recipe", "ts", "csv", "graphs", "npy", "parquet")
-
-
-@pytest.mark.parametrize("loader", FUZZED)
+@pytest.mark.parametrize("loader", sorted(LOADERS))
 def test_changed_files_were_read_or_refused(loader):
     proof = proof_of("fuzzing", loader)
     assert proof["command"] == f"python -m aleator.benchmark.fuzzing {loader} --inputs 100000"

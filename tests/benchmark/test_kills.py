@@ -41,3 +41,11 @@ def test_a_difference_is_noticed(tmp_path):
             (tmp_path / folder / "aleator.json").write_text(json.dumps({"content": content}))
         expected = {"same": (True, True), "weights": (False, True), "loss": (True, False)}[name]
         assert kills._compare(tmp_path / "whole", tmp_path / name) == expected
+
+
+def test_a_fit_that_ends_before_its_kill_is_a_fit(tmp_path):
+    """Its last line has a reader, else it would end with an error."""
+    folder, out = tmp_path / "checkpoints", tmp_path / "model"
+    found = kills._kill_once("LFR, table", folder, out, "cpu", 0.0, 1_000_000, trained=True)
+    assert found is None
+    assert out.exists()
