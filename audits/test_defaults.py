@@ -28,7 +28,7 @@ ACCURACY = {
     ("income", "200 labels"): 81, ("income", "all labels"): 85.4,
 }  # fmt: skip
 # What is missed, and by how many points at most.
-MISSED = {("theorem", "1000 labels"): 0.1, ("income", "all labels"): 0.5}
+MISSED = {("theorem", "1000 labels"): 0.1}
 
 
 def rows_of(recipe, device):
@@ -78,7 +78,10 @@ def test_accuracy(dataset, protocol):
 
 
 # Where LFR is not ahead of its encoder with random weights by more than the deviation over seeds.
-NOT_AHEAD = {("epilepsy", "200 labels"), ("kvasir-v1", "400 labels"), ("income", "200 labels")}
+NOT_AHEAD = {
+    ("epilepsy", "200 labels"), ("kvasir-v1", "400 labels"), ("kvasir-v1", "all labels"),
+    ("income", "200 labels"), ("income", "all labels"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("dataset", "protocol"), ACCURACY)
