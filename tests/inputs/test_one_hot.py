@@ -86,6 +86,16 @@ def test_dummies_of_a_frame_are_found_too(encoded):
     assert model.adapter_.one_hot == GROUPS
 
 
+def test_files_are_read_like_arrays(encoded, tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame(encoded, columns=[*"abcdefgh"]).to_parquet(path)
+    model = RandomFeatures(n_features=64, random_state=0).fit(path)
+    assert model.adapter_.one_hot == GROUPS
+    in_memory = RandomFeatures(n_features=64, random_state=0).fit(encoded)
+    np.testing.assert_allclose(model.transform(path), in_memory.transform(encoded), atol=1e-5)
+
+
 @pytest.mark.parametrize("stored", ["ab", [[0]], [[0, 9]], [[2, 5], [4, 6]], [[3, 3]], [[0.0, 2]]])
 def test_groups_of_a_damaged_model_are_refused(stored):
     with pytest.raises(ValueError, match="the groups of columns"):
