@@ -38,6 +38,10 @@ def test_categories_that_the_rows_do_not_have_stay_in_their_group(encoded):
     assert one_hot_groups(np.ones((5, 3))) == []
 
 
+def test_two_rows_have_no_categories():
+    assert one_hot_groups(np.array([[0.3, 1.7], [0.8, 0.2]])) == []
+
+
 def test_a_row_with_none_or_two_set_is_no_category(encoded):
     for value in (0, 1):
         X = encoded.copy()

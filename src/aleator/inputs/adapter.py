@@ -284,17 +284,21 @@ class InputAdapter(Adapter):
         if kept:
             self.one_hot = one_hot_groups(np.concatenate(kept))
         if scaler is not None:
-            for unit in np.flatnonzero(~np.isfinite(scaler.mean_ + scaler.scale_))[:1].tolist():
-                label = repr(self.names[unit]) if self.names is not None else str(unit)
-                raise ValueError(
-                    f"X contains values in {self.layout.unit} {label} that are too large to be "
-                    "standardized: rescale them"
-                )
-            trailing = (1,) * (len(self.shape) - 1)
-            self.scale = {
-                "mean": scaler.mean_.reshape(-1, *trailing),
-                "deviation": scaler.scale_.reshape(-1, *trailing),
-            }
+            self.scale = self._scale_of(scaler)
+
+    def _scale_of(self, scaler: Any) -> dict[str, np.ndarray]:
+        """Mean and standard deviation of every channel or column; ValueError at an overflow."""
+        for unit in np.flatnonzero(~np.isfinite(scaler.mean_ + scaler.scale_))[:1].tolist():
+            label = repr(self.names[unit]) if self.names is not None else str(unit)
+            raise ValueError(
+                f"X contains values in {self.layout.unit} {label} that are too large to be "
+                "standardized: rescale them"
+            )
+        trailing = (1,) * (len(self.shape) - 1)
+        return {
+            "mean": scaler.mean_.reshape(-1, *trailing),
+            "deviation": scaler.scale_.reshape(-1, *trailing),
+        }
 
 
 def _make_scaler() -> Any:

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+# Columns of fewer rows have two values at most, whatever they are.
+_FEWEST_ROWS = 3
+
 
 def one_hot_groups(values: np.ndarray) -> list[slice]:
     """Find neighboring columns of which every row has set exactly one.
@@ -28,6 +31,8 @@ def one_hot_groups(values: np.ndarray) -> list[slice]:
     >>> one_hot_groups(np.array([[0.5, 1, 0, 0], [0.1, 0, 0, 1], [0.9, 1, 0, 0]]))
     [slice(1, 4, None)]
     """
+    if len(values) < _FEWEST_ROWS:
+        return []
     lowest, highest = values.min(axis=0), values.max(axis=0)
     is_set = (values == highest) & (lowest < highest)
     is_indicator = (is_set | (values == lowest)).all(axis=0)
