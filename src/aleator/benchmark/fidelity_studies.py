@@ -74,11 +74,21 @@ def _decoders(recipe: Recipe) -> list[Recipe]:
     ]
 
 
+def _views(recipe: Recipe) -> list[Recipe]:
+    """Views as strong as in TS-TCC, which the recipe has, or as in the program of LFR's authors."""
+    weak = {"weak_scale": 0.1, "segments": 4, "strong_noise": 0.05}
+    return [recipe.varied("TS-TCC"), recipe.varied("LFR's authors", view_options=weak)]
+
+
 FIDELITY_STUDIES = (
     Study(
         "simsiam-norm", "Normalization of SimSiam's projection head", (*_SERIES, *_TABLES),
         methods=("simsiam",), vary=each("projector_norm", ("none", "hidden", "end", "both")),
         axis="normalization", seeds=(0, 1), held_out=True,
+    ),
+    Study(
+        "views", "Strength of the views of SimCLR", ("har",), methods=("simclr",), vary=_views,
+        axis="views of",
     ),
     Study(
         "stab-rate", "Drop rate of STab, on held-out samples", _TABLES, methods=("stab",),
