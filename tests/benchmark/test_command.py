@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from aleator import cli
+from aleator import __version__, cli
 from aleator.benchmark import nearest_neighbors_figure, runner
 from aleator.benchmark.cells import identity_fields
 from aleator.benchmark.command import lines_of_study
@@ -129,3 +129,9 @@ def test_requested_data_set_without_files_fails(tmp_path, capsys):
     err = capsys.readouterr().err
     assert "FileNotFoundError: First-order theorem proving is not in" in err
     assert "archive.ics.uci.edu" in err
+
+
+def test_the_package_can_be_run_as_a_command():
+    command = [sys.executable, "-m", "aleator", "--version"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["aleator", __version__]

@@ -75,7 +75,7 @@ def _decoders(recipe: Recipe) -> list[Recipe]:
 
 
 def _views(recipe: Recipe) -> list[Recipe]:
-    """Views as strong as in TS-TCC, which the recipe has, or as in the program of LFR's authors."""
+    """Make views as strong as in TS-TCC, as the recipe has, or as in the LFR authors' program."""
     weak = {"weak_scale": 0.1, "segments": 4, "strong_noise": 0.05}
     return [recipe.varied("TS-TCC"), recipe.varied("LFR's authors", view_options=weak)]
 
