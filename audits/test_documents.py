@@ -71,8 +71,6 @@ TABLES_OF_PARAGRAPH = {
 UNSHOWN = {
     "table1: HAR, SimCLR",
     "table1: Income, DIET",
-    "table1: Income, SimSiam",
-    "table1: Theorem, SimSiam",
 }
 
 
