@@ -137,9 +137,11 @@ def test_models_of_version_0_3_are_read(name):
         assert (parameters["training"], parameters["projector"]) == ("alternating", "auto")
         assert len(model.projectors_) == len(model.predictors_) == 2
         assert model.fit(X).target_dim_ == model.embedding_dim_
-        # Trained as it was, but for rounding, which differs from one kind of CPU to the next and
-        # grows with every step: fifty times closer than what another seed gives.
+        # Trained as it was, but for rounding. Without vector instructions it differs, and grows
+        # with every step; still the result is fifty times closer than what another seed gives.
         again = model.transform(X)
+        if torch.backends.cpu.get_cpu_capability() != "DEFAULT":
+            np.testing.assert_allclose(again, expected, rtol=1e-3, atol=1e-4)
         other = model.set_params(random_state=99).fit(X).transform(X)
         assert np.linalg.norm(again - expected) < 0.02 * np.linalg.norm(other - expected)
 

@@ -193,16 +193,13 @@ def test_large_graphs_have_typical_returns(monkeypatch):
     assert large(x).isfinite().all()
 
 
-def test_networks_that_were_saved_without_returns_load():
+def test_networks_whose_returns_are_missing_or_too_many_are_refused():
     x = packed()
     drawn = RandomGraphNetworks.draw(x, 16, generator())
-    nodes_only = drawn.enter[: -len(drawn.returns)]
-    state = {name: value for name, value in drawn.state_dict().items() if name != "returns"}
-    loaded = RandomGraphNetworks.build(x.shape[1:], 16)
-    loaded.load_state_dict({**state, "enter": nodes_only})
-    batch = unpack(x.double(), *feature_counts(x))
-    assert torch.equal(loaded.inputs(batch), batch.nodes)
-    assert loaded(x).shape == (21, 16)
+    for wrong in (torch.empty(0), torch.zeros(len(drawn.enter) + 1)):
+        loaded = RandomGraphNetworks.build(x.shape[1:], 16)
+        with pytest.raises(ValueError, match="do not fit each other"):
+            loaded.load_state_dict({**drawn.state_dict(), "returns": wrong})
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import DTypeLike
 
-SCALE = ("mean", "deviation")
+_ARRAYS = ("mean", "deviation")
 
 
 def read_scale(
@@ -46,7 +46,7 @@ def read_scale(
     """
     if not arrays:
         return {}
-    if sorted(arrays) != sorted(SCALE):
+    if sorted(arrays) != sorted(_ARRAYS):
         raise ValueError("the scale has no mean or no deviation")
     for array in arrays.values():
         if array.shape != shape:
@@ -57,4 +57,4 @@ def read_scale(
             raise ValueError("the scale is not finite")
     if not (arrays["deviation"] > 0).all():
         raise ValueError("the scale is not positive")
-    return {name: arrays[name] for name in SCALE}
+    return {name: arrays[name] for name in _ARRAYS}

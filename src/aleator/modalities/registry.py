@@ -193,8 +193,8 @@ def modality_of(adapter: Adapter) -> Modality:
     >>> made.name, "b/spectrum" in made.projectors
     ('parts', True)
     """
-    if adapter.column_blocks:
-        return with_column_blocks(adapter.column_blocks)
+    if blocks := adapter.column_blocks:
+        return with_column_blocks(blocks)
     if not isinstance(adapter, PartsAdapter):
         return get_modality(adapter.modality)
     kinds = {name: modality_of(part) for name, part in adapter.parts.items()}

@@ -7,7 +7,7 @@ have their own features, and for one of two networks also how likely a walk from
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -97,7 +97,7 @@ class RandomGraphNetworks(DrawnModule):
             "output_dim": (),
             "returns": (self.returns.numel(),),
         }
-        if len(self.enter) < self.returns.numel() or any(
+        if not 0 < self.returns.numel() <= len(self.enter) or any(
             getattr(self, name).shape != shape for name, shape in shapes.items()
         ):
             raise ValueError("the layers of a random network of graphs do not fit each other")
@@ -139,8 +139,6 @@ class RandomGraphNetworks(DrawnModule):
         Tensor of shape (n_nodes, node_features + 9)
             Features of nodes, and probabilities of return.
         """
-        if not len(self.returns):
-            return batch.nodes
         returns = return_probabilities(batch, len(self.returns) + 1)
         return torch.cat([batch.nodes, returns.where(~returns.isnan(), self.returns.double())], 1)
 
@@ -239,8 +237,3 @@ class RandomGraphNetworks(DrawnModule):
             node = node.to(sample.device)
             made.threshold[k] = (values[node] * made.direction[k].double().T).sum(1)
         return made
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *arguments: Any) -> None:
-        # Networks that were saved before walks were among their inputs have none.
-        state_dict.setdefault(prefix + "returns", torch.empty(0))
-        super()._load_from_state_dict(state_dict, prefix, *arguments)
