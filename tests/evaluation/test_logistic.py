@@ -5,18 +5,17 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
+from aleator.evaluation import design_matrix
+from aleator.evaluation.design_matrix import DesignMatrix
 from aleator.evaluation.logistic import fit_path
-from aleator.evaluation.pca import PrincipalComponents
 from tests.evaluation.data import overlapping_classes
 
 CPU = torch.device("cpu")
 
 
 def probabilities(rows, codes, penalties, test=None, **settings):
-    pca = PrincipalComponents.fit(rows, CPU)
-    scores = pca.transform(rows if test is None else test)
-    classifiers = fit_path(pca, codes, penalties, **settings)
-    return [classifier.predict_proba(scores) for classifier in classifiers]
+    classifiers = fit_path(DesignMatrix.fit(rows, CPU), codes, penalties, **settings)
+    return [classifier.predict_proba(rows if test is None else test) for classifier in classifiers]
 
 
 def expected_probabilities(rows, codes, penalty, test=None):
@@ -48,6 +47,16 @@ def test_more_features_than_samples(random):
     test = random.normal(size=(10, 50))
     (found,) = probabilities(rows, codes, [1.0], test, tolerance=1e-7)
     np.testing.assert_allclose(found, expected_probabilities(rows, codes, 1.0, test), atol=1e-5)
+
+
+def test_embedding_in_pieces(random, monkeypatch):
+    rows, codes = overlapping_classes(random, 3)
+    rows = rows.astype(np.float32) + 100
+    at_once = probabilities(rows, codes, [1.0, 0.01], tolerance=1e-8)
+    monkeypatch.setattr(design_matrix, "_MOST_ENTRIES_IN_DOUBLE", 10)
+    monkeypatch.setattr(design_matrix, "_ENTRIES_PER_PIECE", 100)
+    in_pieces = probabilities(rows, codes, [1.0, 0.01], tolerance=1e-8)
+    np.testing.assert_allclose(in_pieces, at_once, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -6,12 +6,13 @@ penalty.
 
 The Hessian is bounded by the matrix that has half the covariance of the embedding in place of the
 term that depends on the probabilities (Böhning, Multinomial logistic regression algorithm, 1992).
-In the coordinates of the principal components that bound is diagonal. Scaled by it the problem is
-well conditioned, and L-BFGS needs tens of steps instead of hundreds.
+Scaled by the Cholesky factor of that bound the problem is well conditioned, and L-BFGS needs tens
+of steps instead of hundreds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from aleator.evaluation.design_matrix import DesignMatrix, LinearMap
 from aleator.evaluation.lbfgs import minimize_lbfgs
-from aleator.evaluation.pca import PrincipalComponents
 
 _STEPS = 1000
 _TOLERANCE = 1e-4
@@ -30,45 +31,41 @@ _TWO_CLASS_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
-class LinearClassifierWeights:
-    """A fitted classifier in the coordinates of the principal components.
+class LogisticClassifier:
+    """A fitted classifier.
 
     Attributes
     ----------
-    weight : Tensor of shape (n_classes, n_components)
-        Weights.
-    intercept : Tensor of shape (n_classes,)
-        Intercepts.
+    logits : LinearMap
+        The logits of all classes as a function of the embedding.
     """
 
-    weight: Tensor
-    intercept: Tensor
+    logits: LinearMap
 
-    def predict_proba(self, scores: Tensor) -> np.ndarray:
+    def predict_proba(self, embedding: np.ndarray) -> np.ndarray:
         """Probability of every class.
 
         Parameters
         ----------
-        scores : Tensor of shape (n_samples, n_components)
-            Samples in the coordinates of the principal components.
+        embedding : ndarray of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        logits = torch.addmm(self.intercept, scores, self.weight.T)
-        return logits.softmax(1).cpu().numpy()
+        return self.logits(embedding).softmax(1).cpu().numpy()
 
 
 def fit_path(
-    pca: PrincipalComponents,
+    design: DesignMatrix,
     codes: np.ndarray,
     penalties: Sequence[float],
     *,
     steps: int = _STEPS,
     tolerance: float = _TOLERANCE,
-) -> list[LinearClassifierWeights]:
+) -> list[LogisticClassifier]:
     """Fit one classifier per penalty.
 
     The fits run from the strongest penalty to the weakest, each from the solution of the previous
@@ -76,8 +73,8 @@ def fit_path(
 
     Parameters
     ----------
-    pca : PrincipalComponents
-        Principal components of the training samples.
+    design : DesignMatrix
+        Training samples.
     codes : ndarray of shape (n_samples,)
         Class of every sample, an integer from 0 to n_classes - 1.
     penalties : sequence of float
@@ -90,65 +87,79 @@ def fit_path(
 
     Returns
     -------
-    list of LinearClassifierWeights
+    list of LogisticClassifier
         The fitted classifiers, in the order of `penalties`.
 
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [0.2], [0.8]])
-    >>> pca = PrincipalComponents.fit(X, torch.device("cpu"))
-    >>> weak, strong = fit_path(pca, np.array([0, 1, 0, 1]), [0.01, 100.0])
-    >>> weak.predict_proba(pca.scores).argmax(1).tolist()
+    >>> design = DesignMatrix.fit(X, torch.device("cpu"))
+    >>> weak, strong = fit_path(design, np.array([0, 1, 0, 1]), [0.01, 100.0])
+    >>> weak.predict_proba(X).argmax(1).tolist()
     [0, 1, 0, 1]
-    >>> strong.predict_proba(pca.scores)[:, 1].round(2).tolist()
+    >>> strong.predict_proba(X)[:, 1].round(2).tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
     n_classes = int(codes.max()) + 1
-    device = pca.scores.device
+    device = design.center.device
     one_hot = torch.zeros(n_classes, len(codes), dtype=torch.float64, device=device)
     one_hot[torch.from_numpy(codes).to(device), torch.arange(len(codes), device=device)] = 1
-    log_prior = one_hot.mean(1).log()
-    # The solution for an infinite penalty.
-    current = LinearClassifierWeights(
-        one_hot.new_zeros(n_classes, pca.scores.shape[1]), log_prior - log_prior.mean()
+    log_prior = one_hot.mean(1, keepdim=True).log()
+    # The solution for an infinite penalty. The last column is the intercept.
+    current = torch.cat(
+        [one_hot.new_zeros(n_classes, len(design.center)), log_prior - log_prior.mean()], 1
     )
-    fitted: dict[float, LinearClassifierWeights] = {}
+    fitted: dict[float, LogisticClassifier] = {}
     for penalty in sorted(set(penalties), reverse=True):
-        current = fitted[penalty] = _fit(pca, one_hot, penalty, current, steps, tolerance)
+        current = _fit(design, one_hot, penalty, current, steps, tolerance)
+        logits = LinearMap.of_columns(design, current[:, :-1], current[:, -1])
+        fitted[penalty] = LogisticClassifier(logits)
     return [fitted[penalty] for penalty in penalties]
 
 
 def _fit(
-    pca: PrincipalComponents,
+    design: DesignMatrix,
     one_hot: Tensor,
     penalty: float,
-    start: LinearClassifierWeights,
+    start: Tensor,
     steps: int,
     tolerance: float,
-) -> LinearClassifierWeights:
-    """Fit one classifier by L-BFGS from `start`.
+) -> Tensor:
+    """Find the weights of one classifier by L-BFGS from `start`.
 
-    All matrices have classes as their first dimension, which keeps the matrix products fast.
+    All matrices have classes as their first dimension, which keeps the matrix products fast. The
+    intercept is the weight of a constant feature, without penalty.
     """
     n_classes, n_samples = one_hot.shape
     decay = penalty * (_TWO_CLASS_FACTOR if n_classes == 2 else 1.0) / n_samples
-    # The last column is the intercept: the weight of a constant feature, without penalty.
-    scale = torch.cat([pca.variances / 2 + decay, pca.variances.new_full((1,), 0.5)]).rsqrt()
-    transposed_scores = pca.scores.T
+    factor = design.cholesky(0.5, decay)
+    constant_factor = math.sqrt(0.5)
+
+    def actual(scaled: Tensor) -> Tensor:
+        weight = torch.linalg.solve_triangular(factor.T, scaled[:, :-1].T, upper=True)
+        return torch.cat([weight.T, scaled[:, -1:] / constant_factor], 1)
 
     def objective(scaled: Tensor) -> tuple[Tensor, Tensor]:
         """Objective divided by the number of samples, and its gradient."""
-        actual = scaled * scale
-        weight, intercept = actual[:, :-1], actual[:, -1:]
-        logits = torch.addmm(intercept, weight, transposed_scores)
-        log_total = logits.logsumexp(0)
-        cross_entropy = log_total.sum() - (logits * one_hot).sum()
-        residual = (logits - log_total).exp_().sub_(one_hot).div_(n_samples)
-        gradient = torch.cat(
-            [residual @ pca.scores + decay * weight, residual.sum(1, keepdim=True)], 1
-        )
-        return cross_entropy / n_samples + decay / 2 * weight.square().sum(), gradient * scale
+        parameters = actual(scaled)
+        weight, intercept = parameters[:, :-1], parameters[:, -1:]
+        offset = intercept - (weight @ design.center)[:, None]
+        cross_entropy = offset.new_zeros(())
+        gradient, intercept_gradient = torch.zeros_like(weight), torch.zeros_like(intercept)
+        pieces = design.pieces()
+        for rows, targets in zip(pieces, one_hot.split(design.piece_size, 1), strict=True):
+            logits = torch.addmm(offset, weight, rows.T)
+            log_total = logits.logsumexp(0)
+            cross_entropy += log_total.sum() - (logits * targets).sum()
+            residual = (logits - log_total).exp_().sub_(targets)
+            gradient.addmm_(residual, rows)
+            intercept_gradient += residual.sum(1, keepdim=True)
+        gradient -= intercept_gradient * design.center
+        gradient.div_(n_samples).add_(weight, alpha=decay)
+        intercept_gradient /= n_samples * constant_factor
+        gradient = torch.linalg.solve_triangular(factor, gradient.T, upper=False).T
+        value = cross_entropy / n_samples + decay / 2 * weight.square().sum()
+        return value, torch.cat([gradient, intercept_gradient], 1)
 
-    scaled_start = torch.cat([start.weight, start.intercept[:, None]], 1) / scale
-    actual = minimize_lbfgs(objective, scaled_start, steps=steps, tolerance=tolerance) * scale
-    return LinearClassifierWeights(actual[:, :-1], actual[:, -1])
+    scaled_start = torch.cat([start[:, :-1] @ factor, start[:, -1:] * constant_factor], 1)
+    return actual(minimize_lbfgs(objective, scaled_start, steps=steps, tolerance=tolerance))

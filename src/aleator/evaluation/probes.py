@@ -15,11 +15,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from aleator.evaluation.design_matrix import DesignMatrix
 from aleator.evaluation.logistic import fit_path
 from aleator.evaluation.neighbors import neighbor_votes
-from aleator.evaluation.pca import PrincipalComponents
 from aleator.evaluation.probing import Parts, Penalties, prepare_parts, run_probe
 from aleator.evaluation.results import Evaluation
+from aleator.evaluation.ridge import ridge_path
 from aleator.evaluation.trained_probes import ProbeTraining, trained_probe_scores
 from aleator.training.devices import resolve_device
 from aleator.validation import check_choice
@@ -84,15 +85,14 @@ def logistic_regression(
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
         codes = parts.encoded_labels()[1]
-        pca = PrincipalComponents.fit(parts.train, resolve_device(device))
-        test_scores = pca.transform(parts.test)
+        design = DesignMatrix.fit(parts.train, resolve_device(device))
         wanted = _with_default(penalties)
         # With a weak penalty and more features than samples the search ends close to where it
         # starts. It starts from the solution of the next stronger candidate also if only one
         # penalty is wanted, so that a penalty means the same on the validation set and in the end.
         stronger = [p for p in _PENALTIES if p > min(wanted)] if standardized else []
-        classifiers = fit_path(pca, codes, [*wanted, *stronger])[: len(wanted)]
-        return [classifier.predict_proba(test_scores) for classifier in classifiers]
+        classifiers = fit_path(design, codes, [*wanted, *stronger])[: len(wanted)]
+        return [classifier.predict_proba(parts.test) for classifier in classifiers]
 
     check_choice("choose_by", choose_by, ("accuracy", "log_loss"))
     parts = prepare_parts(X_train, y_train, X_test, y_test, model)
@@ -329,16 +329,10 @@ def ridge(
     """
 
     def fit(parts: Parts, penalties: Penalties, seed: int) -> list[np.ndarray]:
-        pca = PrincipalComponents.fit(parts.train, resolve_device(device))
-        test_scores = pca.transform(parts.test)
-        targets = torch.from_numpy(parts.train_labels.astype(np.float64)).to(test_scores.device)
-        mean = targets.mean()
-        covariances = pca.scores.T @ (targets - mean) / len(targets)
-        weights = [
-            covariances / (pca.variances + penalty / len(targets))
-            for penalty in _with_default(penalties)
-        ]
-        return [(test_scores @ weight + mean).cpu().numpy() for weight in weights]
+        design = DesignMatrix.fit(parts.train, resolve_device(device))
+        targets = torch.from_numpy(parts.train_labels.astype(np.float64)).to(design.center.device)
+        maps = ridge_path(design, targets, _with_default(penalties))
+        return [predict(parts.test)[:, 0].cpu().numpy() for predict in maps]
 
     parts = prepare_parts(X_train, y_train, X_test, y_test, model)
     for name, targets in (("y_train", parts.train_labels), ("y_test", parts.test_labels)):
