@@ -18,7 +18,7 @@ def commit() -> str:
     Returns
     -------
     commit : str
-        Abbreviated hash, with ``-dirty`` if there are uncommitted changes, or ``"unknown"``.
+        Abbreviated hash, with ``-dirty`` if the package has uncommitted changes, or ``"unknown"``.
 
     Examples
     --------
@@ -27,14 +27,21 @@ def commit() -> str:
     """
     if revision := os.environ.get("ALEATOR_COMMIT"):
         return revision
-    folder = Path(__file__).parent
     try:
-        command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        return subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, check=True
-        ).stdout.strip()
+        revision = _git("rev-parse", "--short=12", "HEAD")
+        # Other files, such as those of results, do not change what the program computes.
+        changes = _git("status", "--porcelain", "--untracked-files=no", "--", ".")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+    return f"{revision}-dirty" if changes else revision
+
+
+def _git(*arguments: str) -> str:
+    """Run git in the folder of the package, and return what it prints."""
+    folder = Path(aleator.__file__).parent
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def stamp(device: str) -> dict[str, Any]:
