@@ -90,6 +90,39 @@ def test_training_starts_at_the_solution_of_its_linear_part(series):
     assert random_start.fit(series).history_[0]["loss"] > 0.5
 
 
+def test_the_linear_part_is_solved_for_further_projectors(random):
+    """They follow the others, so that a fit that keeps all of them solves for the same ones."""
+    X = random.normal(size=(300, 5))
+    settings = {"epochs": 0, "random_state": 0, "progress": False}
+
+    def distances(**parameters):
+        return torch.pdist(torch.from_numpy(LFR(**settings, **parameters).fit_transform(X)))
+
+    extra = distances(n_projectors=2, n_extra_projectors=4)
+    torch.testing.assert_close(
+        extra, distances(n_projectors=6, n_extra_projectors=0), rtol=1e-2, atol=1e-2
+    )
+    torch.testing.assert_close(
+        extra, distances(n_projectors=2, n_extra_projectors=4, n_candidates=2)
+    )
+    assert not torch.allclose(extra, distances(n_projectors=2, n_extra_projectors=0), rtol=1e-2)
+    torch.testing.assert_close(
+        distances(n_projectors=2), distances(n_projectors=2, n_extra_projectors=6)
+    )
+
+
+def test_other_encoders_have_no_use_for_further_projectors(random, monkeypatch):
+    X = random.normal(size=(60, 5)).astype(np.float32)
+    drawn = []
+
+    def factory(input_shape, output_dim):
+        drawn.append(output_dim)
+        return nn.Linear(5, output_dim)
+
+    small("LFR", encoder="mlp", projector=factory, n_candidates=3, n_extra_projectors=9).fit(X)
+    assert len(drawn) == 3
+
+
 def test_kinds_of_projectors_take_turns_and_are_selected_among(series, tmp_path):
     settings = {"projector": ["convolutions", "cnn"], "n_candidates": 8, "epochs": 0}
     everything = small("LFR", n_projectors=8, **settings).fit(series)
@@ -136,9 +169,13 @@ class TestFactoriesWithASample:
             shapes.append((input_shape, tuple(sample.shape)))
             return nn.Sequential(nn.Linear(5, output_dim, bias=False), nn.Tanh())
 
-        lfr = small("LFR", projector=factory, n_candidates=None).fit(table)
-        assert shapes == [((5,), (60, 5))] * 2
+        settings = {"projector": factory, "n_candidates": None}
+        lfr = small("LFR", n_extra_projectors=1, **settings).fit(table)
+        assert shapes == [((5,), (60, 5))] * 3, "two that are kept, and one that is solved for"
         assert lfr.target_dim_ == 16
+        shapes.clear()
+        small("LFR", **settings).fit(table)
+        assert len(shapes) == 2 + 6, "the default of tables"
 
     def test_encoders(self, table, tmp_path):
         def factory(input_shape, embedding_dim, sample=None):

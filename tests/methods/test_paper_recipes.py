@@ -21,6 +21,7 @@ DEFAULTS_0_3 = {
     "weight_dropout": 0.0,
 }  # fmt: skip
 ADDED = {
+    "n_extra_projectors": None,
     "target_dim": None,
     "target_scaling": "auto",
     "devices": 1,

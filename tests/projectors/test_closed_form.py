@@ -24,14 +24,14 @@ def test_an_embedding_is_that_of_scikit_learn():
         penalty = 0.3 * features.square().sum(1).mean().item()
         predicted = Ridge(penalty, fit_intercept=False).fit(features, targets).predict(features)
         expected = PCA(6, svd_solver="full").fit_transform(predicted)
-        ours = (features @ reduced_rank_regression(features, targets, 6, 0.3)).numpy()
+        ours = (features @ reduced_rank_regression(features, targets @ targets.T, 6, 0.3)).numpy()
         signs = np.sign((ours * expected).sum(0))
         np.testing.assert_allclose(ours * signs, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_no_other_embedding_of_its_rank_predicts_targets_better():
     features, targets = correlated()
-    found = features @ reduced_rank_regression(features, targets, 4, 1e-6)
+    found = features @ reduced_rank_regression(features, targets @ targets.T, 4, 1e-6)
 
     def error(embedding):
         weight, intercept = ridge_regression(embedding, targets, 1e-9)
@@ -46,10 +46,16 @@ def test_no_other_embedding_of_its_rank_predicts_targets_better():
 
 
 def test_the_rank_is_limited_by_samples_and_targets():
-    features, targets = correlated()
-    assert reduced_rank_regression(features, targets, 50, 0.1).shape == (30, 20)
-    assert reduced_rank_regression(features[:5], targets[:5], 50, 0.1).shape == (30, 5)
-    assert torch.isfinite(reduced_rank_regression(0 * features, targets, 3, 0.1)).all()
+    for n_features in (30, 300):
+        features, targets = correlated(n_features=n_features)
+        gram = targets @ targets.T
+        found = reduced_rank_regression(features, gram, 50, 0.1)
+        assert found.shape == (n_features, 50)
+        assert found[:, :20].any(0).all()
+        assert not found[:, 20:].any(), "twenty targets have twenty components"
+        few = reduced_rank_regression(features[:5], gram[:5, :5], 50, 0.1)
+        assert few.shape == (n_features, 5)
+        assert torch.isfinite(reduced_rank_regression(0 * features, gram, 3, 0.1)).all()
 
 
 def test_ridge_regression_is_that_of_scikit_learn():

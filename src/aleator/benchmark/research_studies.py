@@ -195,6 +195,18 @@ def _budgets(recipe: Recipe) -> list[Recipe]:
     return _around("epochs", sorted({0, 5, 20, 80, default}), lambda _: default)(recipe)
 
 
+def _solved_projectors(recipe: Recipe) -> list[Recipe]:
+    """Vary for how many projectors the linear part is solved; at most 16 of them are trained."""
+    most_kept = LFR_DEFAULTS["n_projectors"]
+    default = most_kept * (1 + modality_of(recipe.dataset).extra_projectors)
+    variants = []
+    for count in (4, 16, 64):
+        kept = min(count, most_kept)
+        changes = {"n_projectors": kept, "n_extra_projectors": count - kept}
+        variants.append(recipe.varied(str(count), **({} if count == default else changes)))
+    return variants
+
+
 def _study(name: str, title: str, axis: str, vary: Vary, methods: Sequence[str] = (LFR,)) -> Study:
     return Study(
         name, title, _DATASETS, (), tuple(methods), vary, axis,
@@ -231,8 +243,7 @@ RESEARCH_STUDIES = (
         _around("embedding_dim", (64, 128, 256, 512, 1024, 2048), default_width),
     ),
     _study(
-        "research-projectors", "Number of projectors", "projectors",
-        _around("n_projectors", (4, 16, 64)),
+        "research-projectors", "Number of projectors", "projectors", _solved_projectors,
     ),
     _study(
         "research-target-dim", "Width of a projector", "outputs",

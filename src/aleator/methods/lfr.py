@@ -36,6 +36,7 @@ from aleator.modalities.spec import RANDOM_FEATURES
 from aleator.networks.frozen_front import FrozenFront
 from aleator.networks.shapes import checked_output_width
 from aleator.projectors import INITIALIZATIONS
+from aleator.projectors.feature_encoder import FeatureEncoder
 from aleator.projectors.target_scaling import TARGET_SCALINGS
 from aleator.training.devices import seeded
 from aleator.training.head_bank import HeadBank
@@ -90,11 +91,10 @@ class LFR(TrainedLearner):
     With the defaults, projectors are random features drawn from the data: convolutions and
     subsequences for series, patches for images, trees for tables, beside sums if columns are of
     several kinds, similarity to documents and counts of vocabularies for texts, random networks and
-    walks for graphs. The encoder begins with
-    features of the same kind, continues with a linear map of them, and ends with a small network.
-    The linear map and the predictors have an exact solution on a sample of the data, from which the
-    training of the network departs; features and map are computed once. `LFR.paper` has the
-    settings of the paper, whose projectors and encoders are networks.
+    walks for graphs. The encoder begins with features of the same kind, continues with a linear map
+    of them, and ends with a small network. Map and predictors have an exact solution on a sample of
+    the data, from which the training of the network departs; features and map are computed once.
+    `LFR.paper` has the settings of the paper, whose projectors and encoders are networks.
 
     Parameters
     ----------
@@ -103,6 +103,10 @@ class LFR(TrainedLearner):
     n_candidates : int or None, default=?
         Number of projectors that are drawn (N), of which a diverse few are kept. N = K switches
         selection off. None is 10 K for networks, and K for other projectors.
+    n_extra_projectors : int or None, default=?
+        Number of further projectors. The linear part of the default encoder is solved for them too;
+        with other encoders they are not used. None is 3 K for tables and images, and 0 for other
+        data.
     selection_size : int or None, default=?
         Number of rows on which candidates are compared. None is the batch size.
     projector_init : {"default", "beta"}, default=?
@@ -199,6 +203,7 @@ class LFR(TrainedLearner):
     schedule: str = "cosine"
     n_projectors: int = 16
     n_candidates: int | None = None
+    n_extra_projectors: int | None = None
     selection_size: int | None = None
     projector_init: str = "default"
     weight_dropout: float = 0.0
@@ -261,6 +266,7 @@ class LFR(TrainedLearner):
         super()._check_parameters()
         check_int("n_projectors", self.n_projectors, minimum=1)
         check_optional_int("n_candidates", self.n_candidates, minimum=1)
+        check_optional_int("n_extra_projectors", self.n_extra_projectors, minimum=0)
         check_optional_int("selection_size", self.selection_size, minimum=2)
         check_optional_int("target_dim", self.target_dim, minimum=1)
         check_optional_int("predictor_epochs", self.predictor_epochs, minimum=0)
@@ -280,13 +286,20 @@ class LFR(TrainedLearner):
 
     def _prepare(self, context: FitContext) -> TrainingSpec:
         drawn_from_data = are_drawn_from_data(self, context.modality)
-        counts = projector_counts(self, drawn_from_data)
         shape = context.adapter.shape
         with seeded(context.seeds.encoder):
             encoder = self._networks["encoder"].build(self, context.network_context({}))
+        counts = projector_counts(
+            self,
+            context.modality,
+            drawn_from_data=drawn_from_data,
+            solvable=isinstance(encoder, FeatureEncoder),
+        )
         embedding_dim = checked_output_width(encoder, shape, "encoder")
         target_dim = self.target_dim or (TARGET_DIM if drawn_from_data else embedding_dim)
-        selection = select_projectors(self, self._projectors_spec, context, counts, target_dim)
+        selection, extra = select_projectors(
+            self, self._projectors_spec, context, counts, target_dim
+        )
         target_dim = checked_output_width(selection.projectors[0], shape, "projector")
         attributes = {
             "embedding_dim_": embedding_dim,
@@ -301,6 +314,7 @@ class LFR(TrainedLearner):
             context,
             encoder,
             selection.projectors,
+            extra,
             [] if self.predictors else predictors,
             self._resolve_target_scaling(drawn_from_data),
         )

@@ -17,10 +17,11 @@ from aleator.projectors import Candidates, Selection, select
 
 
 class ProjectorCounts(NamedTuple):
-    """Number of projectors that are kept, and of candidates that are drawn."""
+    """Number of projectors that are kept, of candidates that are drawn, and of further ones."""
 
     kept: int
     drawn: int
+    extra: int
 
 
 def are_drawn_from_data(estimator: Any, modality: Modality) -> bool:
@@ -31,8 +32,14 @@ def are_drawn_from_data(estimator: Any, modality: Modality) -> bool:
     return all(is_drawn_from_data(modality, choice) for choice in choices)
 
 
-def projector_counts(estimator: Any, drawn_from_data: bool) -> ProjectorCounts:
-    """Resolve `n_projectors` and `n_candidates`, and check them against given modules."""
+def projector_counts(
+    estimator: Any, modality: Modality, *, drawn_from_data: bool, solvable: bool
+) -> ProjectorCounts:
+    """Resolve numbers of projectors, and check them against given modules.
+
+    `solvable` says whether the encoder has a linear part that is solved for; others have no use for
+    further projectors.
+    """
     kept, drawn = estimator.n_projectors, estimator.n_candidates
     if estimator.projectors is not None:
         given = len(estimator.projectors)
@@ -55,7 +62,12 @@ def projector_counts(estimator: Any, drawn_from_data: bool) -> ProjectorCounts:
             f"{len(estimator.predictors)} predictors are given for {kept} projectors: "
             "there must be one for each"
         )
-    return ProjectorCounts(kept, drawn)
+    extra = estimator.n_extra_projectors
+    if not solvable or estimator.projectors is not None:
+        extra = 0
+    elif extra is None:
+        extra = modality.extra_projectors * kept
+    return ProjectorCounts(kept, drawn, extra)
 
 
 def select_projectors(
@@ -64,8 +76,11 @@ def select_projectors(
     context: FitContext,
     counts: ProjectorCounts,
     target_dim: int,
-) -> Selection:
-    """Draw candidates, or copy those that are given, and keep a diverse few of them."""
+) -> tuple[Selection, Candidates]:
+    """Draw candidates, or copy those that are given, and keep a diverse few of them.
+
+    Returns the selection, and the further projectors, which take no part in it.
+    """
     shape = context.adapter.shape
     if estimator.projectors is not None:
         candidates = Candidates.from_modules(copy_modules(estimator.projectors))
@@ -75,7 +90,7 @@ def select_projectors(
         candidates = Candidates.drawn(
             lambda position: spec.build_one(estimator, network_context, position),
             context.seeds.projectors,
-            counts.drawn,
+            counts.drawn + counts.extra,
             init=estimator.projector_init,
             weight_dropout=estimator.weight_dropout,
             keep=not isinstance(estimator.projector, (str, nn.Module)),
@@ -85,4 +100,5 @@ def select_projectors(
     batch_size = estimator.batch_size * context.processes.size
     rows = context.sampler.peek()[: estimator.selection_size or max(2, batch_size)]
     batch = torch.from_numpy(context.source.gather(rows.numpy()))
-    return select(candidates, batch, counts.kept)
+    candidates, extra = candidates.split(counts.drawn)
+    return select(candidates, batch, counts.kept), extra

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from aleator.estimators import FitContext
 from aleator.networks.shapes import flatten_output
+from aleator.projectors import Candidates
 from aleator.projectors.closed_form import ridge_regression
 from aleator.projectors.feature_encoder import FeatureEncoder
 from aleator.projectors.target_scaling import TargetScaling
@@ -22,6 +23,7 @@ def fit_on_sample(
     context: FitContext,
     encoder: nn.Module,
     projectors: Sequence[nn.Module],
+    extra: Candidates,
     predictors: Sequence[nn.Module],
     target_scaling: str | None,
 ) -> TargetScaling | None:
@@ -35,6 +37,9 @@ def fit_on_sample(
         The encoder, changed in place if it is a `FeatureEncoder`.
     projectors : sequence of torch.nn.Module
         The projectors.
+    extra : Candidates
+        Further projectors, for which the linear part is solved too. They are drawn and dropped one
+        at a time.
     predictors : sequence of torch.nn.Module
         The predictors that may be solved for, one per projector, or none.
     target_scaling : str or None
@@ -49,39 +54,52 @@ def fit_on_sample(
     if target_scaling is None and not solvable:
         return None
     sample = context.sample(on_device=True)
-    outputs: Iterable[Tensor] = _outputs_on_sample(projectors, sample)
-    if solvable:
-        outputs = list(outputs)
+    outputs = [
+        _output_on_sample(projector, sample, f"projector {k}")
+        for k, projector in enumerate(projectors)
+    ]
     scaling = None if target_scaling is None else TargetScaling.fit(outputs, target_scaling)
     if isinstance(encoder, FeatureEncoder):
-        targets = torch.stack(list(outputs), 1)
-        targets = targets if scaling is None else scaling(targets)
+        gram = sample.new_zeros(len(sample), len(sample))
+        for output in outputs:
+            _add_inner_products(gram, output, target_scaling)
+        for k in range(len(extra)):
+            output = _output_on_sample(extra[k], sample, f"extra projector {k}")
+            _add_inner_products(gram, output, target_scaling)
         with seeded(context.seeds.encoder):
-            _start_at_solution(encoder, predictors, sample, targets)
+            embedding = encoder.fit_linear(sample, gram)
+        targets = torch.stack(outputs, 1)
+        targets = targets if scaling is None else scaling(targets)
+        _solve_for_predictors(predictors, embedding, targets)
     return None if scaling is None else scaling.cpu()
 
 
-def _outputs_on_sample(projectors: Sequence[nn.Module], sample: Tensor) -> Iterator[Tensor]:
-    """Compute the outputs of projectors, one projector after the other, on the sample's device."""
-    for k, projector in enumerate(projectors):
-        on_device = projector.to(sample.device)
-        with torch.no_grad():
-            pieces = [flatten_output(on_device(x)) for x in sample.split(_ROWS_PER_PIECE)]
-        projector.to("cpu")
-        output = torch.cat(pieces).float()
-        if not torch.isfinite(output).all():
-            raise ValueError(f"the output of projector {k} is NaN or infinite on these data")
-        yield output
+def _output_on_sample(projector: nn.Module, sample: Tensor, name: str) -> Tensor:
+    """Compute the output of a projector on the sample's device."""
+    on_device = projector.to(sample.device)
+    with torch.no_grad():
+        pieces = [flatten_output(on_device(x)) for x in sample.split(_ROWS_PER_PIECE)]
+    projector.to("cpu")
+    output = torch.cat(pieces).float()
+    if not torch.isfinite(output).all():
+        raise ValueError(f"the output of {name} is NaN or infinite on these data")
+    return output
 
 
-def _start_at_solution(
-    encoder: FeatureEncoder, predictors: Sequence[nn.Module], sample: Tensor, targets: Tensor
+@torch.no_grad()
+def _add_inner_products(gram: Tensor, output: Tensor, target_scaling: str | None) -> None:
+    """Add the inner products of the targets that a projector's output gives."""
+    if target_scaling is None:
+        target = output - output.mean(0)
+    else:
+        target = TargetScaling.fit([output], target_scaling)(output[:, None])[:, 0]
+    gram.addmm_(target, target.T)
+
+
+def _solve_for_predictors(
+    predictors: Sequence[nn.Module], embedding: Tensor, targets: Tensor
 ) -> None:
-    """Solve for the linear part of the encoder, and for the predictors if they are linear layers.
-
-    `targets`, of shape (n, k, d), are those of the sample. There are k predictors or none.
-    """
-    embedding = encoder.fit_linear(sample, targets.flatten(1))
+    """Set predictors to the ridge regression of targets, of shape (n, k, d), if all are linear."""
     linear = [predictor for predictor in predictors if isinstance(predictor, nn.Linear)]
     if not linear or len(linear) < len(predictors):
         return

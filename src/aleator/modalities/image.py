@@ -58,6 +58,7 @@ IMAGE = Modality(
     # What tells images apart spreads over more directions than it does in series or tables.
     encoder_features=16384,
     encoder_dim=2048,
+    extra_projectors=3,
     decoders={
         "resnet18": resnet_decoder,
         "resnet18-small": partial(resnet_decoder, stem="small"),

@@ -43,6 +43,8 @@ class Modality:
         Number of random features of that encoder.
     encoder_dim : int, default=512
         Usual width of its embedding.
+    extra_projectors : int, default=0
+        What LFR's ``n_extra_projectors=None`` stands for, for each projector that is kept.
     decoders : mapping of str to callable, default={}
         Factories ``(embedding_dim, output_shape) -> module``, under the names of the encoders that
         they reverse.
@@ -81,6 +83,7 @@ class Modality:
     encoder_families: Sequence[str] = ()
     encoder_features: int = 4096
     encoder_dim: int = 512
+    extra_projectors: int = 0
     decoders: Mapping[str, Factory] = field(default_factory=dict)
     default_encoder: Callable[[Sequence[int]], str] | None = None
     mlp_predictor_for: Sequence[str | None] = ()

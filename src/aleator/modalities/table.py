@@ -72,6 +72,7 @@ TABLE = Modality(
     random_features=("trees",),
     encoder_features=8192,
     encoder_dim=1024,
+    extra_projectors=3,
     decoders={"mlp": mlp_decoder, "mlp-hidden": mlp_decoder},
     # Appendix C. The paper does not mention a normalization in the heads of tables.
     projection_head=HeadShape(layers=2, hidden=256, norm="none"),

@@ -8,22 +8,27 @@ from torch import Tensor
 from aleator.projectors.feature_bank import principal_components
 
 _TINY = 1e-12
+# Components whose share of the variance of the first one is smaller are rounding.
+_LEAST_VARIANCE = 1e-7
 
 
 @torch.no_grad()
-def reduced_rank_regression(features: Tensor, targets: Tensor, rank: int, penalty: float) -> Tensor:
+def reduced_rank_regression(
+    features: Tensor, target_gram: Tensor, rank: int, penalty: float
+) -> Tensor:
     """Find the linear embedding of features from which linear maps predict targets best.
 
     The problem is that of LFR with a linear encoder, linear predictors and the squared error. Its
     solution is a ridge regression of the targets on the features, followed by the principal
-    components of the predictions (Izenman 1975; Mukherjee and Zhu 2011).
+    components of the predictions (Izenman 1975; Mukherjee and Zhu 2011). It depends on the targets
+    only through their Gram matrix, whose size does not grow with their number.
 
     Parameters
     ----------
     features : Tensor of shape (n, n_features)
         Centered features.
-    targets : Tensor of shape (n, n_targets)
-        Centered targets.
+    target_gram : Tensor of shape (n, n)
+        Inner products of the centered targets of all pairs of samples.
     rank : int
         Width of the embedding.
     penalty : float
@@ -31,26 +36,34 @@ def reduced_rank_regression(features: Tensor, targets: Tensor, rank: int, penalt
 
     Returns
     -------
-    Tensor of shape (n_features, min(rank, n, n_targets))
-        What features are multiplied by, in order of decreasing variance.
+    Tensor of shape (n_features, min(rank, n))
+        What features are multiplied by, in order of decreasing variance. Columns are zero where
+        predictions have no more components.
 
     Examples
     --------
     >>> features = torch.randn(100, 5)
-    >>> weight = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0])
-    >>> found = reduced_rank_regression(features, 9 * features * weight, 1, 1e-6)
+    >>> targets = 9 * features[:, :1]
+    >>> found = reduced_rank_regression(features, targets @ targets.T, 1, 1e-6)
     >>> (found.abs() / found.abs().max()).round().flatten().tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    n_samples, n_features = features.shape
     absolute = penalty * features.square().sum(1).mean() + _TINY
-    if n_samples < n_features:  # the same solution, from a smaller system
-        dual = _ridge(features @ features.T, targets, absolute)
+    if len(features) < features.shape[1]:  # the same solution, from a smaller system
+        inverse = _ridge(features @ features.T, torch.eye(len(features)).to(features), absolute)
         # What is predicted are the targets without the residuals, which the penalty leaves.
-        directions = principal_components(targets - absolute * dual, rank)
-        return features.T @ (dual @ directions)
-    weight = _ridge(features.T @ features, features.T @ targets, absolute)
-    return weight @ principal_components(features @ weight, rank)
+        hat = -absolute * inverse
+        hat.diagonal().add_(1)
+    else:
+        inverse = _ridge(features.T @ features, features.T, absolute)
+        hat = features @ inverse
+    predicted_gram = hat @ target_gram @ hat.T
+    directions = principal_components(predicted_gram, rank)
+    variance = (directions * (predicted_gram @ directions)).sum(0)
+    varies = variance > _LEAST_VARIANCE * variance.max()
+    scale = torch.where(varies, variance, torch.inf).rsqrt()
+    weight = inverse @ (target_gram @ (hat.T @ directions * scale))
+    return features.T @ weight if len(features) < features.shape[1] else weight
 
 
 @torch.no_grad()

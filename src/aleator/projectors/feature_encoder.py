@@ -110,7 +110,8 @@ class FeatureEncoder(FrozenFront):
     >>> bank = FeatureBank([nn.Flatten()])
     >>> encoder = FeatureEncoder(bank, FeatureTrunk(4, 4))
     >>> sample = torch.randn(50, 6)
-    >>> encoder.fit_linear(sample, sample[:, :3]).shape
+    >>> targets = sample[:, :3] - sample[:, :3].mean(0)
+    >>> encoder.fit_linear(sample, targets @ targets.T).shape
     torch.Size([50, 4])
     """
 
@@ -133,7 +134,7 @@ class FeatureEncoder(FrozenFront):
         self.cpu()
 
     @torch.no_grad()
-    def fit_linear(self, sample: Tensor, targets: Tensor) -> Tensor:
+    def fit_linear(self, sample: Tensor, target_gram: Tensor) -> Tensor:
         """Set the linear map to the one from which targets are predicted best.
 
         The network of the trunk becomes zero, so that its training departs from this solution.
@@ -142,8 +143,8 @@ class FeatureEncoder(FrozenFront):
         ----------
         sample : Tensor of shape (n, ...)
             Samples of the training data.
-        targets : Tensor of shape (n, n_targets)
-            Their targets.
+        target_gram : Tensor of shape (n, n)
+            Inner products of their centered targets.
 
         Returns
         -------
@@ -151,8 +152,8 @@ class FeatureEncoder(FrozenFront):
             The embedding of the sample.
         """
         front = self.front.to(sample.device)
-        features, targets = front.standardize(sample), targets - targets.mean(0)
-        components = reduced_rank_regression(features, targets, self.trunk.n_inputs, _PENALTY)
+        features = front.standardize(sample)
+        components = reduced_rank_regression(features, target_gram, self.trunk.n_inputs, _PENALTY)
         front.project(components, features)
         # Few samples have few components. The others are zero, so that sizes do not depend on them.
         missing = self.trunk.n_inputs - len(front.deviation)

@@ -111,6 +111,31 @@ class Candidates:
     def __len__(self) -> int:
         return self._count
 
+    def split(self, count: int) -> tuple[Candidates, Candidates]:
+        """Divide into the first ones and the others.
+
+        Parameters
+        ----------
+        count : int
+            Number of the first ones.
+
+        Returns
+        -------
+        first, others : Candidates
+
+        Examples
+        --------
+        >>> pool = Candidates.drawn(lambda position: nn.Linear(2, 3), seed=0, count=5)
+        >>> first, others = pool.split(2)
+        >>> len(first), len(others), torch.equal(others[0].weight, pool[2].weight)
+        (2, 3, True)
+        """
+        first = Candidates(self._draw, count, given=self.given)
+        others = Candidates(
+            lambda position: self._draw(count + position), self._count - count, given=self.given
+        )
+        return first, others
+
     def __getitem__(self, position: int) -> nn.Module:
         return self._draw(position)
 
