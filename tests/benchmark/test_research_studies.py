@@ -66,6 +66,23 @@ def test_families_differ_in_nothing_but_the_projectors():
     assert network["target_scaling"] == "standardize"  # and not scaled
 
 
+def test_embeddings_of_some_widths_are_measured_without_training():
+    found = variants("research-width", "theorem")
+    assert list(found)[:3] == ["64, random weights", "256, random weights", "1024, random weights"]
+    assert list(found)[3:] == ["64", "128", "256", "512", "1024", "2048"]
+    untrained = recipes.read("theorem", "random-default")
+    assert found["1024, random weights"].config_hash == untrained.config_hash, "the default width"
+    assert found["64, random weights"].parameters["embedding_dim"] == 64
+
+
+def test_the_linear_part_is_solved_for_other_numbers_of_projectors():
+    series, table = (variants("research-projectors", name) for name in ("har", "theorem"))
+    assert series["16"].parameters == table["64"].parameters == {}, "the defaults"
+    assert table["4"].parameters["n_projectors"] + table["4"].parameters["n_extra_projectors"] == 4
+    assert table["16"].parameters["n_extra_projectors"] == 0
+    assert series["64"].parameters["n_extra_projectors"] == 48
+
+
 def test_equal_cells_are_run_once():
     todo = [cell for study in RESEARCH_STUDIES for cell in study.cells()]
     assert all(cell.held_out and cell.seed < 3 for cell in todo)

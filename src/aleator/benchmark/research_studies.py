@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aleator.benchmark import recipes
@@ -195,6 +196,14 @@ def _budgets(recipe: Recipe) -> list[Recipe]:
     return _around("epochs", sorted({0, 5, 20, 80, default}), lambda _: default)(recipe)
 
 
+def _widths(recipe: Recipe) -> list[Recipe]:
+    """Vary the width of the embedding, of which fewer are measured without training."""
+    if recipe.method != UNTRAINED:
+        return _around("embedding_dim", (64, 128, 256, 512, 1024, 2048), default_width)(recipe)
+    variants = _around("embedding_dim", (64, 256, 1024), default_width)(recipe)
+    return [replace(variant, variant=f"{variant.variant}, random weights") for variant in variants]
+
+
 def _solved_projectors(recipe: Recipe) -> list[Recipe]:
     """Vary for how many projectors the linear part is solved; at most 16 of them are trained."""
     most_kept = LFR_DEFAULTS["n_projectors"]
@@ -239,8 +248,7 @@ RESEARCH_STUDIES = (
         _around("loss", ("bbt", "mse", "cosine", "infonce")),
     ),
     _study(
-        "research-width", "Width of the embedding", "dimensions",
-        _around("embedding_dim", (64, 128, 256, 512, 1024, 2048), default_width),
+        "research-width", "Width of the embedding", "dimensions", _widths, (UNTRAINED, LFR)
     ),
     _study(
         "research-projectors", "Number of projectors", "projectors", _solved_projectors,
