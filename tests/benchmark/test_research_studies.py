@@ -60,6 +60,7 @@ def test_families_differ_in_nothing_but_the_projectors():
     assert {"hydra", "spectrum", "networks (cnn)", "networks (cnn), beta"} < set(series)
     assert series["hydra"].parameters == {"projector": "hydra"}
     assert list(table) == ["trees", "fourier", "landmarks", "sums", "networks (mlp)"]
+    assert list(variants("research-families", "income"))[:2] == ["trees + sums", "trees"]
     network = table["networks (mlp)"].parameters
     assert network["loss"] == "mse"  # networks have another loss by default
     assert network["n_candidates"] == 16  # and are selected

@@ -36,6 +36,8 @@ FAMILY_AXIS = "family"
 LFR_ROW = "LFR"
 
 _DATASETS = ("har", "epilepsy", "kvasir-v1", "theorem", "income")
+# Tables of one-hot encoded categories, which are recognized and have other random features.
+_ONE_HOT = ("income",)
 _SEEDS = (0, 1, 2)
 _N_FEATURES = 4096
 # The paper trains on images for 400 epochs, which takes minutes for each run.
@@ -126,8 +128,9 @@ def _around(axis: str, values: Iterable[Any], default: Callable[[str], Any] | No
 def _drawn_families(dataset: str) -> dict[str, dict[str, Any]]:
     """Map the families that are drawn from data, and the default mix, to changes of a recipe."""
     from aleator.modalities.choices import is_drawn_from_data
+    from aleator.modalities.table import with_column_blocks
 
-    modality = modality_of(dataset)
+    modality = with_column_blocks([]) if dataset in _ONE_HOT else modality_of(dataset)
     drawn = [name for name in modality.projectors if is_drawn_from_data(modality, name)]
     default: dict[str, dict[str, Any]] = {" + ".join(modality.random_features): {}}
     return default | {
