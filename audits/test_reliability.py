@@ -35,6 +35,19 @@ def test_killed_fits_ended_as_if_they_had_not_been_killed():
         assert max(case["after_steps"]) > 0, "some were killed in the middle of training"
 
 
+def test_killed_fits_on_a_gpu_ended_as_if_they_had_not_been_killed():
+    proof = proof_of("kills, cuda")
+    assert proof["command"].endswith("--device cuda")
+    assert "H200" in proof["device"]
+    cases = proof["cases"]
+    assert {case["case"] for case in cases} == set(CASES)
+    assert sum(case["kills"] for case in cases) == proof["kills"] >= 20
+    assert proof["inside_a_write"] >= 1
+    assert all(case["same_weights"] and case["same_history"] for case in cases)
+    # Fits are so short there that some were killed before their first step.
+    assert sum(max(case["after_steps"]) > 0 for case in cases) >= 6
+
+
 def test_an_hour_in_one_process_takes_no_more_memory():
     proof = proof_of("soak")
     assert proof["command"].endswith("python -m aleator.benchmark.soak --minutes 60")
