@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -54,10 +54,12 @@ def fit_on_sample(
     if target_scaling is None and not solvable:
         return None
     sample = context.sample(on_device=True)
-    outputs = [
+    outputs: Iterable[Tensor] = (
         _output_on_sample(projector, sample, f"projector {k}")
         for k, projector in enumerate(projectors)
-    ]
+    )
+    if solvable:
+        outputs = list(outputs)
     scaling = None if target_scaling is None else TargetScaling.fit(outputs, target_scaling)
     if isinstance(encoder, FeatureEncoder):
         gram = sample.new_zeros(len(sample), len(sample))
@@ -68,7 +70,7 @@ def fit_on_sample(
             _add_inner_products(gram, output, target_scaling)
         with seeded(context.seeds.encoder):
             embedding = encoder.fit_linear(sample, gram)
-        targets = torch.stack(outputs, 1)
+        targets = torch.stack(list(outputs), 1)
         targets = targets if scaling is None else scaling(targets)
         _solve_for_predictors(predictors, embedding, targets)
     return None if scaling is None else scaling.cpu()
