@@ -129,9 +129,9 @@ def test_accuracy_of_random_features(dataset):
 SELF_SUPERVISED = (
     "autoencoder", "diet", "simsiam", "byol", "simclr", "scarf", "stab", "tstcc", "dacl", "lfr",
 )  # fmt: skip
-# Of CIFAR-10, results of shortened runs and of methods with augmentations are not compared.
+# Of CIFAR-10 only methods without augmentations; our own runs of them are shortened.
 COMPARED = {**dict.fromkeys(("har", "epilepsy", "kvasir-v1", "theorem", "income"), SELF_SUPERVISED),
-            "cifar10": ("autoencoder", "lfr")}  # fmt: skip
+            "cifar10": ("autoencoder", "dacl", "lfr")}  # fmt: skip
 # By how many points at most another method is ahead, where one is.
 BEHIND_ANOTHER = {("income", "paper"): ("lfr", 0.2)}
 
@@ -141,14 +141,14 @@ BEHIND_ANOTHER = {("income", "paper"): ("lfr", 0.2)}
 def test_above_every_other_method(dataset, protocol):
     """Both ours and, under its own probe, those of the paper."""
     ours = fmean(scores_of("lfr-default", dataset, protocol))
-    theirs = {
-        method: fmean(scores)
-        for method in COMPARED[dataset]
-        if (scores := scores_of(method, dataset, protocol))
-    }
     printed = paper.ACCURACY.get(dataset, {}) if protocol == "paper" else {}
-    for method in printed.keys() & theirs.keys():
-        theirs[method] = max(theirs[method], printed[method][0])
+    theirs = {}
+    for method in COMPARED[dataset]:
+        scores = scores_of(method, dataset, protocol)
+        known = [fmean(scores)] if scores else []
+        known += [printed[method][0]] if method in printed else []
+        if known:
+            theirs[method] = max(known)
     assert len(theirs) >= 2
     ahead = {method: score - ours for method, score in theirs.items() if score >= ours}
     if (dataset, protocol) in BEHIND_ANOTHER:
