@@ -55,6 +55,7 @@ def test_table_marks_the_default_of_every_data_set():
     widths = lines("research-width", lambda cell: 0.5, ("har", "kvasir-v1"))
     ((_, table),) = presentation.tables_of(RESEARCH["research-width"], widths)
     assert table.rows == [
+        *(f"{width}, random weights" for width in (64, 256, 1024)),
         "64", "128", "256", "512 (default: HAR)", "1024", "2048 (default: Kvasir v1)"]  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def test_families_have_a_table_per_kind_of_data():
                                        lines("research-families", lambda cell: 0.5)))  # fmt: skip
     assert list(made) == ["Series", "Tables"]
     assert made["Tables"].columns == ["Income, 200", "Income, all"]
-    assert made["Tables"].rows[0] == "trees (default)"
+    assert made["Tables"].rows[:2] == ["trees + sums (default)", "trees"]
 
 
 def test_effects_are_paired_differences_from_the_default():
