@@ -1,6 +1,5 @@
-"""fit(checkpoint=…): a fit that stops continues bit for bit, or says in a sentence why not."""
+"""fit(checkpoint=…): a fit that stops continues bit for bit."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,43 +12,16 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
-from torch import nn
 
 import aleator
-from aleator.estimators import run_record
 from aleator.evaluation import fine_tune
 from aleator.exceptions import CheckpointError, CheckpointWarning, InterruptedTrainingWarning
 from aleator.training.checkpoint import CheckpointFolder
+from tests.estimators.stopped_fits import StoppedError, stop, stop_after
 from tests.small import ALL, TRAINED, small, small_lfr
 from tests.training.saved_states import assert_same_fit
 
 ROOT = Path(__file__).parents[2]
-
-
-class StoppedError(Exception):
-    pass
-
-
-def stop_after(monkeypatch, writes):
-    """Let the process fail after so many checkpoints were written."""
-    write = CheckpointFolder.write
-    left = writes
-
-    def counted(self, *arguments, **named):
-        nonlocal left
-        write(self, *arguments, **named)
-        left -= 1
-        if left == 0:
-            raise StoppedError
-
-    monkeypatch.setattr(CheckpointFolder, "write", counted)
-
-
-def stop(monkeypatch, model, X, y, folder, writes, every=1):
-    with monkeypatch.context() as patch:
-        stop_after(patch, writes)
-        with pytest.raises(StoppedError):
-            model.fit(X, y, checkpoint=folder, checkpoint_every=every)
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -134,91 +106,11 @@ def test_estimators_that_make_no_steps_keep_their_seed(name, table, tmp_path):
     np.testing.assert_array_equal(again.transform(table), first.transform(table))
 
 
-LABELS = np.arange(60) % 2
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"learning_rate": 0.5}, "has learning_rate=0.001, but this one has learning_rate=0.5:"),
-        ({"betas": (0.5, 0.9)}, r"has betas=\[0.9, 0.999\], but this one has betas=\[0.5, 0.9\]"),
-        ({"random_state": 1}, "has random_state=0, but this one has random_state=1"),
-        ({"encoder": nn.Linear(5, 8)}, "has encoder='auto', but this one has encoder="),
-        ({"X": slice(0, 50)}, r"is of data of shape \(60, 5\), but X has shape \(50, 5\)"),
-        ({"dtype": "float64"}, "is of data of type <f4, but X has type <f8"),
-        ({"X": slice(None, None, -1)}, "is of other data than X"),
-        ({"y": 1 - LABELS}, "is of other labels than y"),
-        ({"sample_order": np.tile(np.arange(60), (2, 1))}, "is of another sample_order"),
-        ({"estimator": "Autoencoder"}, "trains Supervised, but this is Autoencoder"),
-    ],
-)  # fmt: skip
-def test_another_run_is_refused_by_name(change, message, table, tmp_path, monkeypatch):
-    stop(monkeypatch, small("Supervised"), table, LABELS, tmp_path, writes=3)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    change = dict(change)
-    X = table[change.pop("X", slice(None))].astype(change.pop("dtype", "float32"))
-    y = change.pop("y", LABELS)[: len(X)]
-    named = {"sample_order": change.pop("sample_order")} if "sample_order" in change else {}
-    model = small(change.pop("estimator", "Supervised"), **change)
-    with pytest.raises(CheckpointError, match=message) as caught:
-        model.fit(X, y, checkpoint=tmp_path, **named)
-    assert "\n" not in str(caught.value)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
-    assert not hasattr(model, "encoder_")
-
-
-def test_modules_are_compared_by_their_weights(table, tmp_path):
-    torch.manual_seed(0)
-    encoder = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
-    small_lfr(encoder=encoder).fit(table, checkpoint=tmp_path)
-    small_lfr(encoder=encoder).fit(table, checkpoint=tmp_path)
-    with torch.no_grad():
-        encoder[0].weight[0, 0] += 1
-    with pytest.raises(CheckpointError, match="has another encoder than this one"):
-        small_lfr(encoder=encoder).fit(table, checkpoint=tmp_path)
-
-
-def test_another_version_is_refused(table, tmp_path, monkeypatch):
-    small_lfr().fit(table, checkpoint=tmp_path)
-    monkeypatch.setattr(run_record, "__version__", "9.9")
-    with pytest.raises(CheckpointError, match=r"is of aleator .*, but this is version 9.9"):
-        small_lfr().fit(table, checkpoint=tmp_path)
-
-
-def test_names_of_columns_are_compared(table, tmp_path):
-    frame = pd.DataFrame(table, columns=list("abcde"))
-    small_lfr().fit(frame, checkpoint=tmp_path)
-    with pytest.raises(CheckpointError, match="other data"):
-        small_lfr().fit(frame.rename(columns={"a": "z"}), checkpoint=tmp_path)
-
-
 def test_what_does_not_matter_may_differ(table, tmp_path, monkeypatch, capsys):
     stop(monkeypatch, small_lfr(), table, None, tmp_path, writes=3)
     resumed = small_lfr(verbose=2, progress=True, device="auto").fit(table, checkpoint=tmp_path)
     if not torch.cuda.is_available():
         assert_same_fit(resumed, small_lfr().fit(table))
-
-
-def test_large_data_are_compared_by_rows_spread_over_them(monkeypatch, table, tmp_path):
-    monkeypatch.setattr(run_record, "_VALUES_COMPARED", 50)  # ten rows
-    path = tmp_path / "table.npy"
-    np.save(path, table)
-    small_lfr().fit(path, checkpoint=tmp_path / "run")
-    record = json.loads((tmp_path / "run" / "run.json").read_text())["content"]
-    assert record["data"]["rows_compared"] == 10
-    changed = table.copy()
-    changed[-1] += 1  # the last row is one of them
-    np.save(path, changed)
-    with pytest.raises(CheckpointError, match="other data"):
-        small_lfr().fit(path, checkpoint=tmp_path / "run")
-
-
-def test_resume_false_never_touches_a_run(table, tmp_path):
-    small_lfr().fit(table, checkpoint=tmp_path, resume=False)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    with pytest.raises(CheckpointError, match="is not empty: resume=True continues"):
-        small_lfr().fit(table, checkpoint=tmp_path, resume=False)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
 
 
 def test_other_conditions_are_a_warning(table, tmp_path, monkeypatch):
@@ -243,18 +135,6 @@ def test_a_run_keeps_its_plan(table, tmp_path, monkeypatch):
     assert resumed.plan_.where("targets") == "device"
     assert_same_fit(resumed, small_lfr().fit(table))
     assert small_lfr(memory_limit=0).fit(table).plan_.where("targets") == "recomputed"
-
-
-def test_a_state_that_does_not_fit_is_refused(table, tmp_path, monkeypatch):
-    """With a valid checksum, but other shapes; none of them is repeated or cut to fit."""
-    stop(monkeypatch, small_lfr(), table, None, tmp_path, writes=3)
-    with CheckpointFolder(tmp_path, None) as folder:
-        state = folder.latest().state
-        moments = state["phases"][0]["optimizer"]["groups"][0]["first"]
-        moments[0] = moments[0][:1]
-        folder.write(state, steps=3)
-    with pytest.raises(CheckpointError, match="does not fit this run: expected the shape"):
-        small_lfr().fit(table, checkpoint=tmp_path)
 
 
 @pytest.fixture
@@ -310,81 +190,6 @@ def test_an_interrupt_within_a_step_leaves_the_last_whole_checkpoint(table, tmp_
     assert_same_fit(small_lfr(loss=loss).fit(table, checkpoint=tmp_path), whole)
 
 
-class TurnsNaN:
-    """A loss that is NaN from the n-th call on."""
-
-    def __init__(self, at, value=float("nan")):
-        self.left, self.value = at, value
-
-    def __call__(self, prediction, target):
-        self.left -= 1
-        loss = ((prediction - target) ** 2).mean()
-        return loss if self.left > 0 else loss + self.value
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_loss_that_is_not_finite_is_an_error_with_its_step(table, value):
-    # Four steps per pass: four of the encoder, four of the predictors; then the encoder's sixth.
-    with pytest.raises(FloatingPointError) as caught:
-        small_lfr(loss=TurnsNaN(10, value), epochs=3).fit(table)
-    expected = (
-        "at step 6 of phase 'encoder', in epoch 2: try a smaller learning_rate (it was 0.001)"
-    )
-    assert expected in str(caught.value)
-
-
-def test_a_state_that_is_not_finite_is_never_written(table, tmp_path):
-    with pytest.raises(FloatingPointError, match="at step 3 of phase 'encoder'"):
-        small_lfr(loss=TurnsNaN(3)).fit(table, checkpoint=tmp_path, checkpoint_every=1)
-    with CheckpointFolder(tmp_path, None) as folder:
-        last = folder.latest()
-    assert last.steps == 2
-    tensors = [t for t in last.state["modules"]["encoder"].values() if t.is_floating_point()]
-    assert all(t.isfinite().all() for t in tensors)
-
-
-def test_weights_that_are_not_finite_are_never_written(table, tmp_path):
-    """The loss is still finite, but its gradient is not."""
-
-    class InfiniteGradient(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * float("nan")
-
-    def loss(prediction, target):
-        return InfiniteGradient.apply(((prediction - target) ** 2).mean())
-
-    with pytest.raises(FloatingPointError, match="the weights are not finite at step 1 of phase"):
-        small_lfr(loss=loss).fit(table, checkpoint=tmp_path, checkpoint_every=1)
-    with CheckpointFolder(tmp_path, None) as folder:
-        assert folder.latest().steps == 0
-
-
-def test_a_full_disk_ends_the_fit_and_leaves_the_estimator(table, tmp_path, monkeypatch):
-    model = small_lfr().fit(table)
-    before = model.transform(table)
-    calls = 0
-    fsync = os.fsync
-
-    def full(handle):
-        nonlocal calls
-        calls += 1
-        if calls > 20:
-            raise OSError(28, "No space left on device")
-        fsync(handle)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(CheckpointError, match=r"No space left on device.*call fit again"):
-            model.fit(table, checkpoint=tmp_path, checkpoint_every=1)
-    np.testing.assert_array_equal(model.transform(table), before)
-    assert_same_fit(small_lfr().fit(table, checkpoint=tmp_path), small_lfr().fit(table))
-
-
 def test_fine_tuning_continues(table, tmp_path, monkeypatch):
     y = (table[:, 0] > 0).astype(int)
     lfr = small_lfr().fit(table)
@@ -429,11 +234,3 @@ small_lfr().fit(np.load({str(tmp_path / "X.npy")!r}), checkpoint={str(tmp_path /
         warnings.simplefilter("error", CheckpointWarning)
         resumed = small_lfr().fit(table, checkpoint=tmp_path / "run")
     assert_same_fit(resumed, small_lfr().fit(table))
-
-
-def test_a_fit_that_fails_before_training_leaves_the_folder_empty(table, tmp_path):
-    """The user corrects the parameter, and the same folder can be used."""
-    with pytest.raises(ValueError, match="n_projectors=9 is larger than n_candidates=4"):
-        small_lfr(n_projectors=9).fit(table, checkpoint=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    small_lfr().fit(table, checkpoint=tmp_path)
