@@ -15,8 +15,8 @@ from aleator import cli
 from aleator.benchmark import (
     command,
     label_tables,
+    method_names,
     presentation,
-    recipes,
     research_page,
     result_lines,
     runner,
@@ -137,14 +137,14 @@ def pass_table():
     seconds = {(r["recipe"], r["method"]): r["seconds_per_encoder_pass"] for r in rows}
     titles = " | ".join(result_lines.SHORT_NAMES[name] for name in names)
     out = [f"| | {titles} |", f"| --- |{' --- |' * len(names)}"]
-    for method in recipes.METHODS:
+    for method in method_names.METHODS:
         cells = []
         for name in names:
             value, lfr = seconds.get((name, method)), seconds.get((name, "lfr"))
             ratio = "" if method == "lfr" or not (value and lfr) else f" ({value / lfr:.1f})"
             cells.append(f"{1000 * value:.0f} ms{ratio}" if value else "–")
         if any(cell != "–" for cell in cells):
-            out.append(f"| {recipes.title_of(method)} | {' | '.join(cells)} |")
+            out.append(f"| {method_names.title_of(method)} | {' | '.join(cells)} |")
     return "\n".join(out)
 
 

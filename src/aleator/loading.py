@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from aleator import methods, serialization
-from aleator.estimators import RepresentationLearner
+from aleator.estimators import RepresentationLearner, restored_estimator
 from aleator.exceptions import ModelFileError
 
 
@@ -69,4 +69,4 @@ def load(
                 f"{path} holds a {saved.estimator}, which is not an estimator of this version of "
                 f"aleator; if it is your own class: load(path, classes=[{saved.estimator}])"
             )
-        return known[saved.estimator].restore(saved, given)
+        return restored_estimator(known[saved.estimator], saved, given)

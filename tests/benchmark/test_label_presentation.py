@@ -2,7 +2,8 @@
 
 import pytest
 
-from aleator.benchmark import label_figure, label_tables, presentation, recipes
+from aleator.benchmark import label_figure, label_tables, presentation
+from aleator.benchmark.method_names import METHODS
 from aleator.benchmark.studies import STUDIES
 
 STUDY = STUDIES["labels"]
@@ -95,7 +96,7 @@ def test_figure_has_a_panel_per_data_set(lines):
 
 def test_highlighted_methods_have_a_style():
     assert set(label_figure._STYLES) == set(label_tables.HIGHLIGHTED)
-    known = set(label_tables.HIGHLIGHTED) & set(recipes.METHODS)
+    known = set(label_tables.HIGHLIGHTED) & set(METHODS)
     assert known >= {"logreg", "boosting", "supervised", "random", "lfr"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aleator.benchmark import recipes
+from aleator.benchmark import method_names, recipes
 from aleator.benchmark.cells import identity_fields
 from aleator.benchmark.studies import STUDIES
 from aleator.benchmark.study import label_counts
@@ -73,7 +73,7 @@ def test_section_of_label_curves(script, tmp_path):
 
 
 def test_section_includes_methods_that_are_added_later(script, tmp_path, monkeypatch):
-    monkeypatch.setitem(recipes.METHODS, "lfr-default", "LFR")
+    monkeypatch.setitem(method_names.METHODS, "lfr-default", "LFR")
     known = recipes.read("theorem", "lfr")
     monkeypatch.setattr(recipes, "methods_for", lambda dataset: ["lfr", "lfr-default"])
     monkeypatch.setattr(

@@ -3,6 +3,7 @@
 import pytest
 
 from aleator.benchmark import datasets, paper, recipes, speed
+from aleator.benchmark.method_names import METHODS
 from aleator.benchmark.studies import STUDIES
 
 N_AXES = {"table": 1, "series": 2, "image": 3}  # of a sample
@@ -15,7 +16,7 @@ def test_recipe_is_a_valid_estimator(dataset, method):
     assert len(recipe.origin) > 40
     assert recipe.probe["kind"] in ("logistic", "linear", "mlp", "own")
     estimator = recipe.estimator("cpu", seed=0)
-    assert type(estimator).__name__ == recipes.METHODS[method].removesuffix(".paper")
+    assert type(estimator).__name__ == METHODS[method].removesuffix(".paper")
     parameters = estimator.get_params()
     if "modality" in parameters:  # not one of scikit-learn's
         estimator._check_parameters()

@@ -11,9 +11,10 @@ from functools import cache
 from typing import Any
 
 from aleator.benchmark import datasets, protocols
+from aleator.benchmark.method_names import CLASSIFIERS
 from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import stamp
-from aleator.benchmark.recipes import CLASSIFIERS, Recipe
+from aleator.benchmark.recipes import Recipe
 from aleator.exceptions import InterruptedTrainingWarning
 
 Key = tuple[Any, ...]

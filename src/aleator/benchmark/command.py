@@ -9,8 +9,8 @@ from pathlib import Path
 
 from aleator.benchmark import runner
 from aleator.benchmark.datasets import DATASETS, data_folder
+from aleator.benchmark.method_names import METHODS
 from aleator.benchmark.protocols import TIMED
-from aleator.benchmark.recipes import METHODS
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
 from aleator.benchmark.studies import STUDIES
 from aleator.benchmark.study import Study

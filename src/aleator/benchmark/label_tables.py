@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from aleator.benchmark.datasets import DATASETS
+from aleator.benchmark.method_names import CLASSIFIERS, title_of
 from aleator.benchmark.protocols import with_labels
-from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.result_lines import (
     Line,
     column_name,

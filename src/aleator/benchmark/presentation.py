@@ -18,6 +18,7 @@ from aleator.benchmark import (
 )
 from aleator.benchmark.datasets import DATASETS
 from aleator.benchmark.fidelity_studies import FIDELITY_STUDIES
+from aleator.benchmark.method_names import CLASSIFIERS, title_of
 from aleator.benchmark.protocols import (
     FINETUNED,
     PAPER,
@@ -25,7 +26,6 @@ from aleator.benchmark.protocols import (
     TIMED,
     is_standardized,
 )
-from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.research_studies import DIAGNOSIS, FEATURE_COUNTS, RESEARCH_STUDIES
 from aleator.benchmark.result_lines import (
     Line,

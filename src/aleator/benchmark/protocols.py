@@ -11,7 +11,8 @@ import numpy as np
 
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import Split
-from aleator.benchmark.recipes import CLASSIFIERS, Recipe, hash_of, settings_on
+from aleator.benchmark.method_names import CLASSIFIERS
+from aleator.benchmark.recipes import Recipe, hash_of, settings_on
 from aleator.benchmark.timing import by_epoch, steady
 
 # The values are those that result files store, hence the British spelling of one of them.

@@ -11,52 +11,14 @@ from typing import Any
 
 from aleator.atomic_io import json_digest
 from aleator.benchmark.datasets.catalog import DATASETS
+from aleator.benchmark.method_names import METHODS
 from aleator.exceptions import DataFileError
 
 _INSTALLED = Path(__file__).parent / "configs"
 _IN_THE_REPOSITORY = Path(__file__).parents[3] / "benchmarks" / "configs"
 
-
-# Names used in recipes and results, and the estimators they stand for, in the order of tables. An
-# estimator that Aleator does not have is one of scikit-learn's ensembles. The suffix "-default"
-# stands for the default encoder and settings of LFR, "-transformer" for another encoder than the
-# CNN.
-METHODS = {
-    "logreg": "LogReg",
-    "boosting": "HistGradientBoostingClassifier",
-    "supervised": "Supervised",
-    "supervised-transformer": "Supervised",
-    "random": "RandomEncoder",
-    "random-default": "RandomEncoder",
-    "random-features": "RandomFeatures",
-    "autoencoder": "Autoencoder",
-    "diet": "DIET",
-    "simsiam": "SimSiam",
-    "byol": "BYOL",
-    "simclr": "SimCLR",
-    "scarf": "SCARF",
-    "stab": "STab",
-    "tstcc": "TSTCC",
-    "tstcc-transformer": "TSTCC",
-    "dacl": "DACL",
-    "lfr": "LFR.paper",
-    "lfr-default": "LFR",
-}
-
-# Names in tables and figures, where they are not those of the estimators.
-_TITLES = {
-    "boosting": "Gradient boosting",
-    "supervised-transformer": "Supervised, transformer",
-    "tstcc-transformer": "TSTCC, transformer",
-    "random-default": "LFR's encoder, random weights",
-    "lfr": "LFR, paper's recipe",
-}
-
 # Parameters that determine the length of a training.
 _LENGTHS = ("epochs", "steps", "warmup_epochs")
-
-# Methods that learn from labels; they are evaluated by their own predictions.
-CLASSIFIERS = ("logreg", "boosting", "supervised", "supervised-transformer")
 
 
 @dataclass(frozen=True)
@@ -210,27 +172,6 @@ class Recipe:
         name, _, constructor = METHODS[self.method].partition(".")
         found = getattr(aleator if name in aleator.__all__ else sklearn.ensemble, name)
         return getattr(found, constructor) if constructor else found
-
-
-def title_of(method: str) -> str:
-    """Return the name of a method in tables and figures.
-
-    Parameters
-    ----------
-    method : str
-        A key of `METHODS`.
-
-    Returns
-    -------
-    title : str
-        The name.
-
-    Examples
-    --------
-    >>> title_of("lfr"), title_of("boosting")
-    ("LFR, paper's recipe", 'Gradient boosting')
-    """
-    return _TITLES.get(method, METHODS[method])
 
 
 def settings_on(device: str, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from aleator.benchmark import paper
 from aleator.benchmark.datasets import DATASETS
+from aleator.benchmark.method_names import METHODS
 from aleator.benchmark.protocols import TIMED
-from aleator.benchmark.recipes import METHODS
 
 Line = dict[str, Any]
 

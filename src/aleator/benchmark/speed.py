@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from aleator.benchmark import datasets, recipes
+from aleator.benchmark.method_names import METHODS
 from aleator.benchmark.timing import by_epoch, steady
 
 _DEFAULT = "default-"
@@ -172,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("recipe", choices=RECIPES, help="data set of the recipe")
     parser.add_argument(
-        "--method", default="lfr", choices=list(recipes.METHODS), help="method (default: lfr)"
+        "--method", default="lfr", choices=list(METHODS), help="method (default: lfr)"
     )
     parser.add_argument("--device", default="auto", help="cuda, cpu or auto (default: auto)")
     parser.add_argument("--epochs", type=int, help="number of epochs (default: the recipe's)")

@@ -9,8 +9,9 @@ from itertools import product
 from aleator.benchmark import recipes
 from aleator.benchmark.cells import Cell
 from aleator.benchmark.datasets import DATASETS, SMALL_SAMPLES, domains
+from aleator.benchmark.method_names import CLASSIFIERS
 from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED, Transfer, with_labels
-from aleator.benchmark.recipes import CLASSIFIERS, Recipe
+from aleator.benchmark.recipes import Recipe
 
 # The study whose protocols are the other domains of a data set.
 TRANSFER = "transfer"

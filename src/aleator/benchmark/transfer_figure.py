@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aleator.benchmark import plots
+from aleator.benchmark.method_names import CLASSIFIERS, title_of
 from aleator.benchmark.protocols import Transfer
-from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.result_lines import Line, remarks, score
 from aleator.benchmark.transfer_tables import TITLES, domain_names, pair_of
 

@@ -7,8 +7,8 @@ from statistics import fmean
 
 from aleator.benchmark import paper
 from aleator.benchmark.datasets.catalog import DOMAINS
+from aleator.benchmark.method_names import CLASSIFIERS, title_of
 from aleator.benchmark.protocols import Transfer
-from aleator.benchmark.recipes import CLASSIFIERS, title_of
 from aleator.benchmark.result_lines import Line, in_table_order, remarks, score
 from aleator.benchmark.result_table import Table
 

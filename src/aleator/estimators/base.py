@@ -24,31 +24,28 @@ from aleator.estimators.fit_context import (
     check_sample_order,
 )
 from aleator.estimators.kept_columns import separate_kept
-from aleator.estimators.network_specs import NetworkContext, NetworkSpec
+from aleator.estimators.network_specs import NetworkSpec
 from aleator.estimators.run_record import open_run
 from aleator.estimators.supported_data import check_supported
 from aleator.exceptions import CollapseWarning, InterruptedTrainingWarning
 from aleator.inputs import (
     AdapterSource,
     ArrayLayout,
-    InputAdapter,
     Source,
     fit_adapter,
     open_source,
     read,
-    restore_adapter,
     with_columns,
 )
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.frames import as_frame, is_frame
 from aleator.inputs.parts.source import is_parts
-from aleator.modalities import Modality, get_modality, infer_layout, modality_of, stored_layout
+from aleator.modalities import Modality, get_modality, infer_layout, modality_of
 from aleator.modalities.spec import ViewPair
 from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.distribution import OneProcess
 from aleator.training.embedding import embed
-from aleator.training.local_randomness import LocalRandomness
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
 
@@ -301,44 +298,6 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         check_is_fitted(self)
         serialization.save(self, path, networks=self._networks, attributes=self._saved_attributes)
-
-    @classmethod
-    def restore(
-        cls, saved: serialization.SavedModel, networks: Mapping[str, Any]
-    ) -> RepresentationLearner:
-        """Make a fitted estimator from a saved model (see `aleator.load`).
-
-        Parameters
-        ----------
-        saved : SavedModel
-            What the folder holds.
-        networks : mapping of str to module or list of modules
-            Networks of the user, which a model folder does not hold.
-
-        Returns
-        -------
-        RepresentationLearner
-        """
-        made = cls(**saved.parameters)
-        layout = stored_layout(saved.adapter)
-        adapter = restore_adapter(layout, cls.__name__, saved.adapter, saved.arrays)
-        if isinstance(adapter, InputAdapter) and "feature_names_in_" in saved.common_attributes:
-            adapter.names = saved.common_attributes["feature_names_in_"].tolist()
-        context = NetworkContext(
-            modality_of(adapter), adapter.shape, {**saved.attributes}, saved.counts
-        )
-
-        def build(name: str) -> Any:
-            return cls._networks[name].build(made, context)
-
-        with LocalRandomness(0):  # all weights are replaced
-            attributes = serialization.restored_networks(
-                saved, made, cls._networks, networks, build
-            )
-        attributes |= {**saved.attributes, **saved.common_attributes, "adapter_": adapter}
-        for name, value in attributes.items():
-            setattr(made, name, value)
-        return made
 
     def training_views(self, source: Source) -> ViewPair | None:
         """Two views that a fitted estimator compared in training.
