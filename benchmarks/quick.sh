@@ -17,7 +17,7 @@ bench transfer --datasets cwru-size-7 --methods supervised-transformer random lf
 # The other ablations, and studies of LFR, change its parameters; on a table they take the least time.
 # The other studies of LFR need more samples than a small data set has.
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
-  efficiency research-diagnosis research-training --datasets theorem \
+  finetune-settings efficiency research-diagnosis research-training --datasets theorem \
   --methods lfr lfr-default random-default random-features logreg
 bench labels --datasets kvasir-v1 --methods random lfr-default
 bench labels --datasets har theorem --methods logreg boosting random-features

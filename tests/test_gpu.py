@@ -12,7 +12,8 @@ from torch import nn
 from aleator import BYOL, LFR, SimCLR, evaluation
 from aleator.benchmark import cells, rank_cases, recipes
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED
+from aleator.benchmark.finetuning_protocols import FINETUNED
+from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED
 from aleator.exceptions import GraphCaptureWarning, LessMemoryWarning
 from aleator.methods.byol import byol
 from aleator.networks.projection_head import HeadShape, projection_head

@@ -8,7 +8,8 @@ import pytest
 from aleator import Autoencoder, RandomEncoder, Supervised
 from aleator.benchmark import cells, datasets, protocols, recipes
 from aleator.benchmark.cells import Cell
-from aleator.benchmark.protocols import FINETUNED, PAPER, STANDARDIZED, TIMED, Transfer
+from aleator.benchmark.finetuning_protocols import FINETUNED
+from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED, Transfer
 from tests.benchmark.helpers import BOTH, quick_cell
 
 

@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
+from aleator.benchmark.finetuning_protocols import FineTuning
 from aleator.benchmark.recipes import Recipe
 from aleator.benchmark.study import Study, Vary
 
 _SERIES, _TABLES = ("har", "epilepsy"), ("theorem", "income")
+# The study whose tables have the settings of fine-tuning as columns.
+FINETUNE_SETTINGS = "finetune-settings"
 # Those of the paper's appendix C; the recipes have rates that were chosen on held-out samples.
 _PAPER_DROP_RATES = {"income": 0.1, "theorem": 0.8}
 
@@ -114,6 +118,11 @@ FIDELITY_STUDIES = (
         "logreg-iterations", "Iterations of logistic regression on raw values",
         (*_SERIES, "theorem"), methods=("logreg",),
         vary=each("max_iter", (100, 300, 1000, 3000)), axis="iterations", seeds=(0,),
+    ),
+    Study(
+        FINETUNE_SETTINGS, "Learning rate and length of fine-tuning", (*_SERIES, *_TABLES),
+        tuple(FineTuning(*factors).protocol for factors in product((1, 10), (0.3, 1, 3, 10))),
+        methods=("random", "diet", "simsiam", "simclr", "scarf", "stab", "lfr"), seeds=(0, 1, 2),
     ),
     Study(
         "fewer-rows", "As many training samples as in the notebooks of the authors",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aleator.benchmark import (
+    finetuning_tables,
     label_figure,
     label_tables,
     paper,
@@ -17,15 +18,10 @@ from aleator.benchmark import (
     transfer_tables,
 )
 from aleator.benchmark.datasets import DATASETS
-from aleator.benchmark.fidelity_studies import FIDELITY_STUDIES
+from aleator.benchmark.fidelity_studies import FIDELITY_STUDIES, FINETUNE_SETTINGS
+from aleator.benchmark.finetuning_protocols import FINETUNED
 from aleator.benchmark.method_names import CLASSIFIERS, title_of
-from aleator.benchmark.protocols import (
-    FINETUNED,
-    PAPER,
-    STANDARDIZED,
-    TIMED,
-    is_standardized,
-)
+from aleator.benchmark.protocols import PAPER, STANDARDIZED, TIMED, is_standardized
 from aleator.benchmark.research_studies import DIAGNOSIS, FEATURE_COUNTS, RESEARCH_STUDIES
 from aleator.benchmark.result_lines import (
     Line,
@@ -99,6 +95,8 @@ def tables_of(study: Study, lines: Sequence[Line]) -> list[tuple[str, Table]]:
         return label_tables.tables(lines)
     if study.name == TRANSFER:
         return transfer_tables.tables(lines)
+    if study.name == FINETUNE_SETTINGS:
+        return finetuning_tables.tables(lines)
     if study in RESEARCH_STUDIES:
         return research_tables.tables(study, lines)
     ordered = in_table_order(lines)

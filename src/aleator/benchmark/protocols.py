@@ -11,14 +11,14 @@ import numpy as np
 
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import Split
+from aleator.benchmark.finetuning_protocols import FineTuning
 from aleator.benchmark.method_names import CLASSIFIERS
 from aleator.benchmark.recipes import Recipe, hash_of, settings_on
 from aleator.benchmark.timing import by_epoch, steady
 
 # The values are those that result files store, hence the British spelling of one of them.
 PAPER, STANDARDIZED = "paper", "standardised"
-FINETUNED, TIMED = "finetuned", "timed"
-PROJECTORS = "projectors"
+TIMED, PROJECTORS = "timed", "projectors"
 _TRANSFER, _TARGET_LABELS = "transfer to ", ", labeled target"
 _LABELS, _ALL = " labels", "all"
 
@@ -242,13 +242,14 @@ def config_hash(recipe: Recipe, protocol: str) -> str:
     Examples
     --------
     >>> recipe = recipes.read("income")
-    >>> config_hash(recipe, PAPER) == recipe.config_hash != config_hash(recipe, FINETUNED)
+    >>> config_hash(recipe, PAPER) == recipe.config_hash != config_hash(recipe, "finetuned")
     True
     """
-    if protocol != FINETUNED:
+    tuning = FineTuning.parse(protocol)
+    if tuning is None:
         return recipe.config_hash
-    supervised = recipes.read(recipe.dataset, "supervised")
-    return hash_of({"trained": recipe.config_hash, "tuned": supervised.finetuning})
+    settings = tuning.applied_to(recipes.read(recipe.dataset, "supervised").finetuning)
+    return hash_of({"trained": recipe.config_hash, "tuned": settings})
 
 
 def evaluate(protocol: str, case: Case) -> dict[str, float]:
@@ -271,8 +272,8 @@ def evaluate(protocol: str, case: Case) -> dict[str, float]:
     """
     if protocol == TIMED:
         return {"seconds_per_epoch": steady(by_epoch(case.estimator.history_))}
-    if protocol == FINETUNED:
-        return _fine_tune(case)
+    if tuning := FineTuning.parse(protocol):
+        return _fine_tune(case, tuning)
     if protocol == PROJECTORS:
         return _evaluate_projectors(case)
     if uses_labels(protocol):
@@ -369,13 +370,13 @@ def _flattened(split: Split) -> Split:
     return Split(train, split.y_train, test, split.y_test)
 
 
-def _fine_tune(case: Case) -> dict[str, float]:
+def _fine_tune(case: Case, tuning: FineTuning) -> dict[str, float]:
     """Train encoder and linear layer with labels, starting from the pre-trained weights."""
     from aleator.evaluation import fine_tune
 
     recipe = recipes.read(case.recipe.dataset, "supervised")
     supervised = recipe.shortened(case.scale, len(case.split.X_train))
-    settings = dict(settings_on(case.device, supervised.finetuning))
+    settings = dict(settings_on(case.device, tuning.applied_to(supervised.finetuning)))
     # The trained estimator determines the encoder and the scale of its data.
     for name in ("modality", "preprocessing", "encoder", "embedding_dim"):
         settings.pop(name, None)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from aleator.benchmark.datasets.catalog import DOMAINS
 from aleator.benchmark.fidelity_studies import FIDELITY_STUDIES, each
-from aleator.benchmark.protocols import FINETUNED, TIMED
+from aleator.benchmark.finetuning_protocols import FINETUNED
+from aleator.benchmark.protocols import TIMED
 from aleator.benchmark.recipes import Recipe
 from aleator.benchmark.research_studies import RESEARCH_STUDIES
 from aleator.benchmark.study import TRANSFER, Study, label_counts
