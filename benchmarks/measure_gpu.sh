@@ -43,6 +43,7 @@ bench cifar10 finetune --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
 bench embedding-dim --datasets theorem --seeds 0 1 2
 bench stab-dropout --seeds 0 1 2
 bench finetune-settings
+bench diet-epochs
 bench simsiam-norm views stab-rate stab-trains dacl-share decoder supervised logreg-iterations fewer-rows
 bench neighbors
 bench table1 --datasets physionet2012 --epochs-scale 0.25 --seeds 0

@@ -1,5 +1,6 @@
 """Tables and figures made from result lines."""
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -83,6 +84,18 @@ class TestTable:
         assert table.rows == ["bbt", "infonce"]
         assert table.known["bbt", "Kvasir"] == (74.9, 0.6)
 
+    def test_ablations_have_standard_errors_and_other_tables_standard_deviations(self):
+        scores = (0.70, 0.72, 0.74, 0.76)
+        lines = [line("lfr", s, "kvasir-v1", variant="bbt") for s in scores]
+        text = table_of(STUDIES["loss"], lines).markdown()
+        error = np.std([70, 72, 74, 76], ddof=1) / 2
+        assert f"| bbt | **73.0 ± {error:.1f}** |" in text
+        assert "standard error of the mean" in text
+        assert "standard error" not in table_of(STUDIES["loss"], lines[:1]).markdown()
+        text = table_of(STUDIES["table1"], lines).markdown()
+        assert f"| {PAPER_LFR} | **73.0 ± {2 * error:.1f}** |" in text
+        assert "standard error" not in text
+
     def test_varied_methods_have_a_table_per_data_set_and_protocol(self):
         lines = [
             line(method, 0.5, "theorem", protocol, variant=width)
@@ -140,6 +153,8 @@ class TestFigures:
         first, second = (bars.lines[0] for bars in axes.containers)
         assert list(first.get_ydata()) == [2.0, 5.0]
         assert list(second.get_xdata()) == [1]
+        (bar, _) = axes.containers[0].lines[2][0].get_segments()
+        assert list(bar[:, 1]) == [1.0, 3.0]  # the standard error of 1 and 3 is 1
         assert [t.get_text() for t in axes.get_legend().get_texts()] == [
             "LFR, paper", "LFR, standardized"]  # fmt: skip
 

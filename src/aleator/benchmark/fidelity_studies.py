@@ -107,6 +107,10 @@ FIDELITY_STUDIES = (
         methods=("dacl",), vary=each("least_share", (0.5, 0.9)), axis="smallest share",
     ),
     Study(
+        "diet-epochs", "Length of the training of DIET", ("income",), methods=("diet",),
+        vary=each("epochs", (10, 25, 50, 100)), axis="epochs",
+    ),
+    Study(
         "decoder", "Decoder of the autoencoder", _SERIES, methods=("autoencoder",), vary=_decoders,
         axis="decoder",
     ),

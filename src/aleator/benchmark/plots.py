@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aleator.benchmark.protocols import PAPER
+from aleator.benchmark.result_table import standard_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ def curves(
     y_axis: str,
     note: str = "",
 ) -> Figure:
-    """Plot mean and standard deviation over seeds, one curve per method and protocol.
+    """Plot the mean over seeds and its standard error, one curve per method and protocol.
 
     One method is drawn under all protocols in one panel, the paper's protocol with filled markers.
     Several methods get one panel per protocol. Lines connect numeric variants only.
@@ -79,7 +80,7 @@ def curves(
         panel_axes.errorbar(
             [variants.index(v) for v in present],
             [fmean(curve[v]) for v in present],
-            [deviation(curve[v]) for v in present],
+            [standard_error(curve[v]) for v in present],
             color=color,
             marker=_MARKERS[number % len(_MARKERS)],
             linestyle="none",

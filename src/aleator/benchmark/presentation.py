@@ -128,6 +128,7 @@ def _make_table(study: Study, lines: Sequence[Line]) -> Table:
         ),
         lower_is_better=timed,
         digits=2 if timed else 1,
+        standard_errors=_is_ablation(study),
     )
     for line in lines:
         if study.vary and several:
@@ -175,8 +176,7 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
     if study.name == TRANSFER:
         for group, part in transfer_tables.by_group(lines).items():
             yield f"{study.name}-{group}", transfer_figure.draw(group, part)
-    has_figures = study.vary or TIMED in study.protocols
-    if not lines or not has_figures or study in (*FIDELITY_STUDIES, *RESEARCH_STUDIES):
+    if not lines or not (_is_ablation(study) or TIMED in study.protocols):
         return
     ordered = in_table_order(lines)
     for dataset in dict.fromkeys(line["dataset"] for line in ordered):
@@ -193,10 +193,16 @@ def _figures(study: Study, lines: Sequence[Line]) -> Iterator[tuple[str, Any]]:
                 curve = curves.setdefault((title_of(line["method"]), _protocol_name(line)), {})
                 curve.setdefault(line["variant"], []).append(score(line))
             metric = paper.METRIC.get(dataset, "accuracy")
+            note = f"{note}. Bars: standard errors of means over seeds".removeprefix(". ")
             figure = plots.curves(
                 curves, title=title, x_axis=study.axis or "", y_axis=f"{metric}, %", note=note
             )
         yield f"{study.name}-{dataset}", figure
+
+
+def _is_ablation(study: Study) -> bool:
+    """Return whether a study is one of the paper's that vary a parameter."""
+    return study.vary is not None and study not in (*FIDELITY_STUDIES, *RESEARCH_STUDIES)
 
 
 def _protocol_name(line: Line) -> str:

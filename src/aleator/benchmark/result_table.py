@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,8 @@ class Table:
         Whether the best value is the lowest.
     digits : int, default=1
         Digits after the decimal point.
+    standard_errors : bool, default=False
+        Whether means have their standard error instead of the standard deviation over seeds.
     known : dict
         The paper's mean and deviation, by row and column.
     values : dict
@@ -70,6 +73,7 @@ class Table:
     order: tuple[str, ...] = ()
     lower_is_better: bool = False
     digits: int = 1
+    standard_errors: bool = False
     known: dict[tuple[str, str], Known] = field(default_factory=dict)
     values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -191,7 +195,8 @@ class Table:
         mean = f"{fmean(values):.{self.digits}f}"
         if len(values) == 1:
             return mean
-        return f"{mean} {plus_minus} {stdev(values):.{self.digits}f}"
+        spread = standard_error(values) if self.standard_errors else stdev(values)
+        return f"{mean} {plus_minus} {spread:.{self.digits}f}"
 
     def _notes(self) -> list[str]:
         compared = [
@@ -199,7 +204,11 @@ class Table:
             for column in self.columns
             if (pair := self.comparison(column)) is not None and pair.p_value is not None
         ]
-        return compared + self._fewer_runs() + self.remarks
+        several = any(len(values) > 1 for values in self.values.values())
+        errors = []
+        if self.standard_errors and several:
+            errors.append("After ±: the standard error of the mean over seeds")
+        return compared + self._fewer_runs() + errors + self.remarks
 
     def _fewer_runs(self) -> list[str]:
         """Describe where some rows of a column have fewer seeds than the others."""
@@ -214,6 +223,27 @@ class Table:
             f"{'; '.join(columns)}: {fewer} instead of {most} runs of {rows}"
             for (fewer, most, rows), columns in affected.items()
         ]
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of the mean, or 0 for a single value.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One value per seed.
+
+    Returns
+    -------
+    error : float
+        The standard error.
+
+    Examples
+    --------
+    >>> standard_error([1.0, 3.0]), standard_error([1.0])
+    (1.0, 0.0)
+    """
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def _row(cells: Sequence[str]) -> str:
