@@ -49,14 +49,18 @@ def test_rate_and_epochs_are_those_of_the_protocol(monkeypatch):
     assert seen == [(1e-4, 2), (1e-3, 6)]
 
 
+SETTINGS = ("finetuned, rate x 10, epochs x 0.3", "finetuned, rate x 1, epochs x 3", FINETUNED)
+
+
+def line_of(method, protocol):
+    return {
+        "dataset": "income", "method": method, "protocol": protocol, "epochs_scale": 1.0,
+        "small": False, "variant": None, "seed": 0, "metrics": {"accuracy": 0.8},
+    }  # fmt: skip
+
+
 def test_settings_are_columns_from_slow_to_fast_and_the_paper_is_in_each():
-    lines = [
-        {"dataset": "income", "method": method, "protocol": protocol, "epochs_scale": 1.0,
-         "small": False, "variant": None, "seed": 0, "metrics": {"accuracy": 0.8}}
-        for method in ("lfr", "random")
-        for protocol in ("finetuned, rate x 10, epochs x 0.3", "finetuned, rate x 1, epochs x 3",
-                         FINETUNED)
-    ]  # fmt: skip
+    lines = [line_of(method, name) for method in ("lfr", "random") for name in SETTINGS]
     ((head, table),) = presentation.tables_of(STUDY, lines)
     assert head == "Income"
     assert table.columns == [
@@ -64,3 +68,12 @@ def test_settings_are_columns_from_slow_to_fast_and_the_paper_is_in_each():
     assert table.rows == ["RandomEncoder", "LFR, paper's recipe"]
     assert set(table.known) == {("LFR, paper's recipe", column) for column in table.columns}
     assert set(table.known.values()) == {(85.3, 0.1)}
+
+
+def test_classifiers_which_have_no_such_settings_are_in_every_column():
+    lines = [line_of("logreg", protocols.PAPER), *(line_of("lfr", name) for name in SETTINGS)]
+    ((_, table),) = presentation.tables_of(STUDY, lines)
+    assert table.rows == ["LogReg", "LFR, paper's recipe"]
+    assert len(table.columns) == len(SETTINGS)
+    assert {column for row, column in table.values if row == "LogReg"} == set(table.columns)
+    assert "**" not in table.markdown().splitlines()[2]  # they are not compared

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aleator.benchmark import paper
 from aleator.benchmark.finetuning_protocols import FineTuning
 from aleator.benchmark.label_tables import by_data_set
-from aleator.benchmark.method_names import title_of
+from aleator.benchmark.method_names import CLASSIFIERS, title_of
 from aleator.benchmark.result_lines import Line, remarks, score
 from aleator.benchmark.result_table import Table
 
@@ -30,15 +30,21 @@ def tables(lines: Sequence[Line]) -> list[tuple[str, Table]]:
 
 
 def _make_table(lines: Sequence[Line]) -> Table:
-    settings = [found for line in lines if (found := FineTuning.parse(line["protocol"]))]
-    in_order = sorted(set(settings), key=lambda tuning: (tuning.rate, tuning.epochs))
-    table = Table("method", order=tuple(map(_column, in_order)))
+    settings = [FineTuning.parse(line["protocol"]) for line in lines]
+    in_order = sorted(set(filter(None, settings)), key=lambda tuning: (tuning.rate, tuning.epochs))
+    table = Table(
+        "method",
+        excluded=tuple(title_of(method) for method in CLASSIFIERS),
+        order=tuple(map(_column, in_order)),
+    )
     for line, tuning in zip(lines, settings, strict=True):
         row = title_of(line["method"])
-        table.add(row, _column(tuning), score(line))
         known = paper.FINETUNED.get(line["dataset"], {})
-        if line["method"] in known and not line["small"]:
-            table.known[row, _column(tuning)] = known[line["method"]]
+        # Classifiers have no settings of fine-tuning; they are in every column, to compare with.
+        for column in map(_column, [tuning] if tuning else in_order):
+            table.add(row, column, score(line))
+            if line["method"] in known and not line["small"]:
+                table.known[row, column] = known[line["method"]]
     table.remarks += remarks(lines)
     return table
 
