@@ -131,6 +131,41 @@ def test_a_loss_that_is_not_finite_is_an_error_with_its_step(table, value):
     assert expected in str(caught.value)
 
 
+def test_training_stops_soon_after_a_loss_that_is_not_finite(table):
+    """Not at the end of a pass, which may take hours; and the rate is that of the step."""
+    rows = np.concatenate([table] * 30)
+    loss = TurnsNaN(3)
+    lfr = small_lfr(loss=loss, batch_size=2, schedule="cosine", training="joint", epochs=1)
+    expected = r"at step 3 of phase 'joint', in epoch 1: .* \(it was 0.00(1|0999)"
+    with pytest.raises(FloatingPointError, match=expected):
+        lfr.fit(rows)
+    assert 100 <= 3 - loss.left <= 101 < len(rows) // 2
+
+
+class NaNGradient(torch.autograd.Function):
+    """The identity, whose gradient is NaN."""
+
+    @staticmethod
+    def forward(context, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * float("nan")
+
+
+def test_weights_that_the_last_step_spoils_are_an_error(table):
+    """The loss of the last step is still finite; without a checkpoint it is an error too."""
+
+    def loss(prediction, target):
+        return NaNGradient.apply(((prediction - target) ** 2).mean())
+
+    lfr = small_lfr(loss=loss, training="joint", steps=1)
+    with pytest.raises(FloatingPointError, match="the weights are not finite at step 1 of phase"):
+        lfr.fit(table)
+    assert not hasattr(lfr, "encoder_")
+
+
 def test_a_state_that_is_not_finite_is_never_written(table, tmp_path):
     with pytest.raises(FloatingPointError, match="at step 3 of phase 'encoder'"):
         small_lfr(loss=TurnsNaN(3)).fit(table, checkpoint=tmp_path, checkpoint_every=1)

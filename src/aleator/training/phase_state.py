@@ -92,17 +92,24 @@ class PhaseState:
         self.steps_in_turn += 1
         self.steps_in_pass += 1
 
-    def first_bad_step(self, steps: int) -> int | None:
-        """Return the first of the last `steps` steps, those of a pass, whose loss was not finite.
-
-        Waits for the device. Steps are counted from one, over the whole training of the phase.
-        """
+    def check_loss(self) -> None:
+        """Raise FloatingPointError if a loss of this pass was not finite; waits for the device."""
         finite = int(self.step.finite_steps)
-        return None if finite == steps else self.steps - steps + finite + 1
+        if finite < self.steps_in_pass:
+            first_bad = self.steps - self.steps_in_pass + finite + 1
+            raise self._divergence("the loss is not finite", first_bad)
 
-    def divergence(self, what: str, step: int | None) -> FloatingPointError:
-        """Return an error that says where training diverged, and what to try."""
-        step = self.steps if step is None else step
+    def check_weights(self) -> None:
+        """Raise FloatingPointError if a weight or a moment is not finite; waits for the device."""
+        if not self.optimizer.is_finite():
+            raise self._divergence("the weights are not finite", self.steps)
+
+    def _divergence(self, what: str, step: int) -> FloatingPointError:
+        """Say where training diverged, and what to try.
+
+        Steps are counted from one, over the whole training of the phase.
+        """
+        self.optimizer.set_lr(max(step - 1, 0))  # the rates of that step, not those of today
         rates = ", ".join(f"{float(group.lr):.3g}" for group in self.optimizer.groups)
         return FloatingPointError(
             f"{what} at step {step} of phase {self.phase.name!r}, in epoch {self.round + 1}: try a "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -41,6 +40,9 @@ from aleator.training.plan import Duration, Plan
 from aleator.training.progress import Progress
 from aleator.training.sampler import Sampler
 from aleator.training.steps import GraphedStep, Step
+
+# How often it is checked within a pass that losses are finite. A check waits for the device.
+_STEPS_PER_CHECK = 100
 
 
 class Trainer:
@@ -242,15 +244,17 @@ class Trainer:
         if state.steps_in_pass == len(self._passes.sizes):
             self._end_pass(state, progress)
             self._began = time.perf_counter()
+        elif state.steps_in_pass % _STEPS_PER_CHECK == 0:
+            state.check_loss()
         self._in_step = False
         if self._on_step is not None:
             self._on_step(self)
 
     def _end_pass(self, state: PhaseState, progress: Progress) -> None:
+        state.check_loss()
+        state.check_weights()
         loss, seconds, steps = state.end_pass()
         phase = state.phase
-        if not math.isfinite(loss):
-            raise state.divergence(f"the loss is {loss}", state.first_bad_step(steps))
         record = {
             "epoch": state.round,
             "phase": phase.name,
@@ -387,11 +391,8 @@ class Trainer:
         """Write the state, unless the run has diverged: a bad state never replaces a good one."""
         assert self._checkpoints is not None
         for state in self._phases:
-            bad_step = state.first_bad_step(state.steps_in_pass)
-            if state.steps_in_pass and bad_step is not None:
-                raise state.divergence("the loss is not finite", bad_step)
-            if not state.optimizer.is_finite():
-                raise state.divergence("the weights are not finite", None)
+            state.check_loss()
+            state.check_weights()
         self._checkpoints.write(self.state_dict(), self.steps)
 
     def _stepper_for(self, state: PhaseState, index: Tensor) -> Step | GraphedStep:
