@@ -113,6 +113,21 @@ def test_double_precision_proves_what_single_precision_cannot():
     assert ranks.BATCHES == {2: 128, 3: 126}
 
 
+def test_rounding_alone_changes_what_single_precision_trains():
+    """Where two processes differ from one, one differs from itself on data with other last bits."""
+    proof = proof_of(ranks.KEY, "methods")
+    alone = {r["case"]: r["difference_of_weights"] for r in proof["rounding"]}
+    assert alone.keys() == CASES_OF_RANKS.keys()
+    differing = [
+        record["case"]
+        for record in proof["comparisons"][ranks.ROUNDED]
+        if record["processes"] == 2 and record["difference_of_weights"] > 1e-4
+    ]
+    assert differing
+    for case in differing:
+        assert alone[case] > 1e-5, case
+
+
 def test_runs_continued_on_other_numbers_of_processes():
     found = proof_of(ranks.KEY, "resumed")["runs"]
     cases = [(record["case"], record["from"], record["to"]) for record in found]

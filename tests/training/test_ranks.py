@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 import torch.nn.functional as F
 
@@ -101,3 +102,14 @@ def rows_seen(size):
         device="cpu", progress=False,
     ).fit(X)  # fmt: skip
     return seen
+
+
+def test_last_bits_of_the_data_are_all_that_changes():
+    case = proofs.CASES["LFR, series"]
+    (plain, labels), (changed, same_labels) = (
+        proofs.data_of(case, 60, last_bits) for last_bits in (None, 3)
+    )
+    assert np.array_equal(labels, same_labels)
+    differs = plain != changed
+    assert 0.4 < differs.mean() < 0.6
+    assert np.array_equal(np.nextafter(plain, np.float32(np.inf))[differs], changed[differs])

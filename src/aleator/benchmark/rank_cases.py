@@ -57,7 +57,7 @@ CASES = {
 }  # fmt: skip
 
 
-def data_of(case: Case, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def data_of(case: Case, rows: int, last_bits: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Draw samples and labels.
 
     Parameters
@@ -66,6 +66,9 @@ def data_of(case: Case, rows: int) -> tuple[np.ndarray, np.ndarray]:
         What is trained.
     rows : int
         Number of samples.
+    last_bits : int or None, default=None
+        Seed with which half of the values are drawn, which are replaced by the next larger number;
+        None changes no value.
 
     Returns
     -------
@@ -75,6 +78,9 @@ def data_of(case: Case, rows: int) -> tuple[np.ndarray, np.ndarray]:
     y = np.arange(rows) % 3
     X = np.random.default_rng(0).normal(size=(rows, *case.shape)).astype(np.float32)
     X[..., 0] += y.reshape(-1, *[1] * (len(case.shape) - 1))
+    if last_bits is not None:
+        chosen = np.random.default_rng([1, last_bits]).random(X.shape) < 0.5
+        X = np.where(chosen, np.nextafter(X, np.float32(np.inf)), X)
     return X, y
 
 
@@ -88,6 +94,7 @@ def fit_case(
     precision: str = "32",
     optimizer: str = "sgd",
     strategy: str = "ddp",
+    last_bits: int | None = None,
     **fit: Any,
 ) -> dict[str, Any]:
     """Fit a case as one of `processes`, whose group exists if there are several.
@@ -110,6 +117,8 @@ def fit_case(
         The optimizer. Adam has the learning rate that is the method's default.
     strategy : str, default="ddp"
         How processes are started that do not exist yet.
+    last_bits : int or None, default=None
+        Argument of `data_of`.
     **fit : object
         Further arguments of `fit`.
 
@@ -121,7 +130,7 @@ def fit_case(
     import aleator
 
     case = CASES[name]
-    X, y = data_of(case, rows)
+    X, y = data_of(case, rows, last_bits)
     make: Any = aleator
     for part in case.estimator.split("."):
         make = getattr(make, part)
