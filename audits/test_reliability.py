@@ -39,14 +39,8 @@ def test_killed_fits_ended_as_if_they_had_not_been_killed():
 
 # Cases that were added after fits had been killed on a GPU.
 KILLED_ON_A_CPU_ONLY = {
-    "LFR, file", "SimSiam, table", "SCARF, table", "STab, table", "DACL, series"
-}
-    "LFR, file",
-    "SimSiam, table",
-    "SCARF, table",
-    "STab, table",
-    "DACL, series",
-}
+    "LFR, file", "SimSiam, table", "SCARF, table", "STab, table", "DACL, series",
+}  # fmt: skip
 
 
 def test_killed_fits_on_a_gpu_ended_as_if_they_had_not_been_killed():

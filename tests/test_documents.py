@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -46,17 +47,39 @@ def embedding(table):
     return LFR(batch_size=256, random_state=0, device="cpu", progress=False).fit_transform(table)
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_the_script_for_several_devices(start, table, embedding, tmp_path):
+def script_of_distributed(table, folder, devices="devices=2"):
+    """Write the script of docs/distributed.md and its data; return how to start it."""
     document = (DOCS / "distributed.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```python\n(# train\.py\n.*?)```", document, re.DOTALL)
-    (tmp_path / "train.py").write_text(script, encoding="utf-8")
-    np.save(tmp_path / "X.npy", table)
+    assert "devices=2" in script
+    (folder / "train.py").write_text(script.replace("devices=2", devices), encoding="utf-8")
+    np.save(folder / "X.npy", table)
     # Without the GPU that the machine may have: there is only one.
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [*STARTS[start], "train.py"]
-    subprocess.run(command, cwd=tmp_path, env=variables, check=True, capture_output=True)
+    return {"cwd": folder, "env": variables}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_script_for_several_devices(start, table, embedding, tmp_path):
+    place = script_of_distributed(table, tmp_path)
+    subprocess.run([*STARTS[start], "train.py"], **place, check=True, capture_output=True)
     model = aleator.load(tmp_path / "model")
     assert model.devices == 2
     np.testing.assert_allclose(model.transform(table), embedding, atol=0.01)
     assert list((tmp_path / "runs" / "1").glob("checkpoint-*"))
+
+
+def test_the_script_for_several_machines(table, embedding, tmp_path):
+    """Two machines, which both are this one."""
+    place = script_of_distributed(table, tmp_path, devices="devices=1, num_nodes=2")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    meeting = ["--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port]
+    one_process = [STARTS["torchrun"][0], *meeting, "--nproc-per-node", "1"]
+    commands = [[*one_process, "--node-rank", rank, "train.py"] for rank in "01"]
+    machines = [subprocess.Popen(command, **place) for command in commands]
+    assert [machine.wait(timeout=300) for machine in machines] == [0, 0]
+    model = aleator.load(tmp_path / "model")
+    assert (model.devices, model.num_nodes) == (1, 2)
+    np.testing.assert_allclose(model.transform(table), embedding, atol=0.01)

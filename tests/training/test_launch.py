@@ -67,22 +67,25 @@ def alone():
     return proofs.fit_case("DIET, table", 1, **SETTINGS)
 
 
-def test_slurm(launching, alone):
-    results = launching.run(2, fit_in_slurm, group=False)
+@pytest.mark.parametrize("num_nodes", [1, 2])
+def test_slurm(launching, alone, num_nodes):
+    results = launching.run(2, fit_in_slurm, num_nodes, group=False)
     assert proofs.difference(alone, results[0])[0] < 1e-5
     assert proofs.difference(*results) == (0, 0)
 
 
-def fit_in_slurm():
+def fit_in_slurm(num_nodes):
+    """Two tasks, on one machine or on two, which both are this one."""
     rank = multiprocessing.current_process().name.rpartition("-")[2]
+    node, task = (rank, "0") if num_nodes == 2 else ("0", rank)
     variables = {
-        "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_ID": "17",
-        "SLURM_JOB_NAME": "train", "SLURM_NODELIST": "127.0.0.1", "SLURM_NODEID": "0",
-        "SLURM_PROCID": rank, "SLURM_LOCALID": rank,
+        "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": str(2 // num_nodes), "SLURM_JOB_ID": "17",
+        "SLURM_JOB_NAME": "train", "SLURM_NODELIST": "127.0.0.1", "SLURM_NNODES": str(num_nodes),
+        "SLURM_NODEID": node, "SLURM_PROCID": rank, "SLURM_LOCALID": task,
     }  # fmt: skip
     os.environ.update(variables)
     try:
-        return proofs.fit_case("DIET, table", 2, **SETTINGS)
+        return proofs.fit_case("DIET, table", 2, **SETTINGS, num_nodes=num_nodes)
     finally:
         assert "lightning_fabric" in sys.modules
         for name in variables:

@@ -94,6 +94,7 @@ def fit_case(
     precision: str = "32",
     optimizer: str = "sgd",
     strategy: str = "ddp",
+    num_nodes: int = 1,
     last_bits: int | None = None,
     **fit: Any,
 ) -> dict[str, Any]:
@@ -117,6 +118,8 @@ def fit_case(
         The optimizer. Adam has the learning rate that is the method's default.
     strategy : str, default="ddp"
         How processes are started that do not exist yet.
+    num_nodes : int, default=1
+        Number of machines, which have as many of the processes each.
     last_bits : int or None, default=None
         Argument of `data_of`.
     **fit : object
@@ -138,7 +141,8 @@ def fit_case(
         "embedding_dim": 128 if case.parameters.get("encoder") == "transformer" else 8,
         "steps": steps,
         "batch_size": batch // processes,
-        "devices": processes,
+        "devices": processes // num_nodes,
+        "num_nodes": num_nodes,
         "strategy": strategy,
         "device": "cpu",
         "optimizer": optimizer,
