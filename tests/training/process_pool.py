@@ -13,7 +13,7 @@ def _serve(connection, rank):
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("error")  # as in the process that runs the tests
     while (job := connection.recv()) is not None:
         port, size, function, arguments, group = job
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
