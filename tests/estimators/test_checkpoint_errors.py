@@ -108,6 +108,16 @@ def test_a_state_that_does_not_fit_is_refused(table, tmp_path, monkeypatch):
         small_lfr().fit(table, checkpoint=tmp_path)
 
 
+def test_a_fit_does_not_begin_anew_by_itself(table, tmp_path, monkeypatch):
+    stop(monkeypatch, small_lfr(), table, None, tmp_path, writes=3)
+    for file in tmp_path.glob("checkpoint-*/tensors.safetensors"):
+        file.write_bytes(file.read_bytes()[:-1])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    with pytest.raises(CheckpointError, match="to start anew, delete this folder"):
+        small_lfr().fit(table, checkpoint=tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+
+
 class TurnsNaN:
     """A loss that is NaN from the n-th call on."""
 
