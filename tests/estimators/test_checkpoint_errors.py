@@ -11,6 +11,7 @@ from torch import nn
 
 from aleator.estimators import run_record
 from aleator.exceptions import CheckpointError
+from aleator.inputs import checksum
 from aleator.training.checkpoint import CheckpointFolder
 from tests.estimators.stopped_fits import stop
 from tests.small import small, small_lfr
@@ -75,7 +76,7 @@ def test_names_of_columns_are_compared(table, tmp_path):
 
 
 def test_large_data_are_compared_by_rows_spread_over_them(monkeypatch, table, tmp_path):
-    monkeypatch.setattr(run_record, "_VALUES_COMPARED", 50)  # ten rows
+    monkeypatch.setattr(checksum, "_VALUES_COMPARED", 50)  # ten rows
     path = tmp_path / "table.npy"
     np.save(path, table)
     small_lfr().fit(path, checkpoint=tmp_path / "run")
