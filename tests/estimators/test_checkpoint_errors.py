@@ -11,6 +11,7 @@ from torch import nn
 
 from aleator.estimators import run_record
 from aleator.exceptions import CheckpointError
+from aleator.inputs import checksum
 from aleator.training.checkpoint import CheckpointFolder
 from tests.estimators.stopped_fits import stop
 from tests.small import small, small_lfr
@@ -75,7 +76,7 @@ def test_names_of_columns_are_compared(table, tmp_path):
 
 
 def test_large_data_are_compared_by_rows_spread_over_them(monkeypatch, table, tmp_path):
-    monkeypatch.setattr(run_record, "_VALUES_COMPARED", 50)  # ten rows
+    monkeypatch.setattr(checksum, "_VALUES_COMPARED", 50)  # ten rows
     path = tmp_path / "table.npy"
     np.save(path, table)
     small_lfr().fit(path, checkpoint=tmp_path / "run")
@@ -106,6 +107,16 @@ def test_a_state_that_does_not_fit_is_refused(table, tmp_path, monkeypatch):
         folder.write(state, steps=3)
     with pytest.raises(CheckpointError, match="does not fit this run: expected the shape"):
         small_lfr().fit(table, checkpoint=tmp_path)
+
+
+def test_a_fit_does_not_begin_anew_by_itself(table, tmp_path, monkeypatch):
+    stop(monkeypatch, small_lfr(), table, None, tmp_path, writes=3)
+    for file in tmp_path.glob("checkpoint-*/tensors.safetensors"):
+        file.write_bytes(file.read_bytes()[:-1])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    with pytest.raises(CheckpointError, match="to start anew, delete this folder"):
+        small_lfr().fit(table, checkpoint=tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
 
 
 class TurnsNaN:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 import aleator
 from aleator import open_table
@@ -177,6 +178,97 @@ def test_a_folder_of_something_else_is_refused_and_left_as_it_was(folder, model,
     pq.write_table(pq.read_table(source), shorter)
     with pytest.raises(ValueError, match="from other data"):
         model.transform_to(shorter, tmp_path / "third")
+
+
+def changed_row(X, row):
+    changed = X.copy()
+    changed[row] += 1
+    return changed
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.parametrize("row", [0, 4, 5000, 9999])
+@pytest.mark.parametrize("kind", ["array", "map", "frame", "dataset"])
+def test_every_row_in_memory_is_compared(kind, row, folder, model, tmp_path):
+    def data(X):
+        if kind == "map":
+            np.save(tmp_path / "map.npy", X)
+            return np.load(tmp_path / "map.npy", mmap_mode="r")
+        if kind == "dataset":
+            return torch.utils.data.TensorDataset(torch.from_numpy(X))
+        return pd.DataFrame(X, columns=NAMES) if kind == "frame" else X
+
+    X, out = np.load(folder / "X.npy"), tmp_path / "out"
+    model.transform_to(data(X), out, rows_per_part=4000)
+    (out / "part-00001.parquet").unlink()
+    before = changes(out)
+    with pytest.raises(ValueError, match="written from other data"):
+        model.transform_to(data(changed_row(X, row)), out, rows_per_part=4000)
+    assert changes(out) == before
+    model.transform_to(data(X), out, rows_per_part=4000)
+    np.testing.assert_allclose(embedding_in(out, model), model.transform(X), atol=1e-6)
+
+
+def test_of_a_file_the_size_and_the_time_are_compared(folder, tmp_path):
+    X, path, out = np.load(folder / "X.npy"), tmp_path / "X.npy", tmp_path / "out"
+    model = small("RandomEncoder").fit(X)
+    np.save(path, X)
+    os.utime(path, ns=(10**18, 10**18))
+    model.transform_to(path, out)
+    before = changes(out)
+    model.transform_to(path, out)
+    assert changes(out) == before
+    os.utime(path, ns=(10**18, 10**18 + 10**7))
+    with pytest.raises(ValueError, match="written from other data"):
+        model.transform_to(path, out)
+    np.save(path, X[:-1])
+    with pytest.raises(ValueError, match="written from other data"):
+        model.transform_to(path, out)
+    assert changes(out) == before
+
+
+IDS = {
+    "number": np.arange(10_000),
+    "text": np.array([f"row {i}" for i in range(10_000)]),
+    # Later than any date of Python.
+    "date": pa.array(np.arange(10_000) + 10**18).cast(pa.timestamp("us")),
+    "list": pa.array([[i, None] for i in range(10_000)]),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_the_kept_columns_are_compared(kind, folder, model, tmp_path):
+    values, out = np.load(folder / "X.npy"), tmp_path / "out"
+    X = pa.table({"id": IDS[kind], **dict(zip(NAMES, values.T.copy(), strict=True))})
+    call = {"keep": ["id"], "rows_per_part": 4000}
+    model.transform_to(X, out, **call)
+    expected = pq.read_table(out)
+    (out / "part-00001.parquet").unlink()
+    before = changes(out)
+    others = pa.concat_arrays([X["id"].combine_chunks().slice(1), X["id"].chunk(0).slice(0, 1)])
+    message = "with other values in the columns of keep"
+    with pytest.raises(ValueError, match=message):
+        model.transform_to(X.set_column(0, "id", others), out, **call)
+    if kind == "number":
+        with pytest.raises(ValueError, match=message):
+            model.transform_to(X.set_column(0, "id", X["id"].cast(pa.int32())), out, **call)
+    assert changes(out) == before
+    # The same values in other chunks of memory.
+    model.transform_to(pa.concat_tables([X.slice(0, 77), X.slice(77)]), out, **call)
+    assert pq.read_table(out).equals(expected)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b"3", b"\xff", b"[" * 10**5], ids=range(7)
+)
+def test_a_damaged_manifest(content, folder, model, tmp_path):
+    out = tmp_path / "out"
+    model.transform_to(folder / "x.parquet", out)
+    (out / "_manifest.json").write_bytes(content)
+    before = changes(out)
+    with pytest.raises(ValueError, match=r"_manifest\.json is damaged, .* choose another folder"):
+        model.transform_to(folder / "x.parquet", out)
+    assert changes(out) == before
 
 
 def test_mistakes_are_explained_before_anything_is_written(folder, model, tmp_path):

@@ -71,6 +71,32 @@ def test_rows_and_columns_are_selected(library):
     assert type(part.native) is type(frame.native)
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_frames_are_compared_by_all_values(library):
+    """Two frames have the same bytes if, and only if, every value is the same."""
+    columns = people()
+    frame = as_frame(LIBRARIES[library](columns))
+    assert frame.row_bytes() == as_frame(LIBRARIES[library](columns)).row_bytes()
+    index = np.array([7, 3, 3, 60])
+    assert len({frame.rows(index[[i]]).row_bytes() for i in range(4)}) == 3
+    for position in range(len(columns)):
+        column = frame.select([position])
+        values = column.objects(0)
+        found = [column.rows(np.array([row])).row_bytes() for row in range(80)]
+        for row in range(1, 80):
+            same = values[row] == values[0]
+            assert (found[row] == found[0]) == same, (column.names, row)
+
+
+def test_rows_of_a_table_in_chunks():
+    table = pa.table({"a": np.arange(100), "b": [str(i) for i in range(100)]})
+    frame = as_frame(pa.concat_tables([table.slice(i, 7) for i in range(0, 100, 7)]))
+    for index in ([], [99], [50, 3, 99, 3], range(20, 40)):
+        rows = np.array(index, np.int64)
+        assert frame.rows(rows).objects(0) == rows.tolist()
+        assert frame.rows(rows).texts(1) == [str(row) for row in rows]
+
+
 def test_lazy_frames_are_collected():
     frame = pl.DataFrame({"a": np.arange(30.0), "city": ["Rome", "Bonn", None] * 10})
     model = aleator.RandomFeatures(n_features=8, random_state=0).fit(frame.lazy())

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -142,8 +143,58 @@ def test_a_file_is_not_read_if_its_size_is_another(folder, monkeypatch):
         raise AssertionError("read")
 
     monkeypatch.setattr(Path, "read_bytes", forbidden)
-    with pytest.warns(CheckpointWarning, match="is damaged"):
-        assert folder.latest() is None
+    with pytest.raises(CheckpointError, match="its checksum does not match"):
+        folder.latest()
+
+
+def contents(folder):
+    return {path: path.is_file() and path.read_bytes() for path in folder.path.rglob("*")}
+
+
+def test_nothing_is_begun_anew_if_all_checkpoints_are_damaged(folder):
+    for steps in (0, 10):
+        folder.write(state_of(steps), steps=steps)
+        flip_last_byte(folder.path / f"checkpoint-{steps // 10:08d}" / "tensors.safetensors")
+    before = contents(folder)
+    message = (
+        r"no checkpoint in .*run can be read \(.*00000001.*its checksum does not match; "
+        r".*00000000.*\): to start anew, delete this folder, or give another one"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # there is none before it that could be used
+        with pytest.raises(CheckpointError, match=message):
+            folder.latest()
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("name", ["state.json", "tensors.safetensors"])
+@pytest.mark.parametrize("newest_is_damaged", [False, True])
+def test_a_file_that_cannot_be_read_is_not_damaged(
+    folder, monkeypatch, number, name, newest_is_damaged
+):
+    for steps in (0, 10):
+        folder.write(state_of(steps), steps=steps)
+    if newest_is_damaged:
+        flip_last_byte(folder.path / "checkpoint-00000001" / "tensors.safetensors")
+    file = folder.path / f"checkpoint-0000000{0 if newest_is_damaged else 1}" / name
+    before = contents(folder)
+    original = Path.open
+
+    def refused(self, *arguments, **named):
+        if self == file:
+            raise OSError(number, os.strerror(number))
+        return original(self, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refused)
+        message = rf"{name} cannot be read \({os.strerror(number)}\): .*call fit again"
+        with pytest.raises(CheckpointError, match=message) as caught:
+            folder.latest()
+    assert str(caught.value).startswith(str(file))
+    assert contents(folder) == before
+    if not newest_is_damaged:
+        assert folder.latest().steps == 10
 
 
 @pytest.mark.parametrize("crash_at", range(1, 40))

@@ -256,7 +256,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Neither the data nor the embedding have to fit into memory. The parts are called
         ``part-00000.parquet`` and so on, and have the rows of X in order. A part appears in the
         folder when it is whole. If the process is stopped, the same call writes the parts that are
-        missing; if none are, it returns at once. Needs ``pip install 'aleator[parquet]'``.
+        missing; if none are, it returns at once; X, the columns in `keep` and the model must be the
+        same. How they are compared is in ``docs/large-data.md``. Needs
+        ``pip install 'aleator[parquet]'``.
 
         Parameters
         ----------
@@ -279,11 +281,11 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         import_pyarrow()
         check_optional_int("rows_per_part", rows_per_part, minimum=1)
         target = check_folder(folder)
-        X, kept = separate_kept(X, self._known_names(), keep)
-        source = self._read_new(X)
+        features, kept = separate_kept(X, self._known_names(), keep)
+        source = self._read_new(features)
         device = resolve_device(self.device)
         precision = resolve_precision(self.precision, device)
-        write_parts(self, source, target, kept, rows_per_part, device, precision)
+        write_parts(self, X, source, target, kept, rows_per_part, device, precision)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into a folder, without pickle.

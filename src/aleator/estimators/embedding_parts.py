@@ -2,7 +2,8 @@
 
 A part is written under a temporary name, which readers of Parquet skip, and renamed when it is on
 disk. A folder therefore holds whole parts only, whenever the process ends, and the next call writes
-those that are missing. `_manifest.json` says which model and which data they belong to.
+those that are missing. `_manifest.json` says which model and which data they belong to. A part that
+is there counts as whole if its footer, which is written last, has its number of rows.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ import torch
 
 from aleator.atomic_io import describe_failure, json_digest, new_file, write_file
 from aleator.estimators.kept_columns import KeptColumns, check_names_differ
-from aleator.inputs import AdapterSource, PiecewiseSource, Source, evenly_spaced
+from aleator.inputs import AdapterSource, PiecewiseSource, Source, checksum_of
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.files import version_of
 from aleator.training.columns import rows_per_piece
 from aleator.training.embedding import embed_chunks
 
 MANIFEST = "_manifest.json"
-_FORMAT = 1
+_FORMAT = 2
 # Bytes of embedding in a part, which a restart may have to repeat, and in a row group of it.
 _PART_BYTES, _ROW_GROUP_BYTES = 128 << 20, 16 << 20
-_ROWS_COMPARED = 1024
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class PartWriter:
         return start, min(start + self.rows_per_part, len(self.source))
 
     def missing(self) -> list[int]:
-        """Return the parts that are not there, or are damaged."""
+        """Return the parts that are not there, or have another number of rows."""
         return [part for part in range(self.n_parts) if not self._is_whole(part)]
 
     def write(self, part: int, chunks: Iterator[np.ndarray]) -> None:
@@ -137,6 +138,7 @@ def _explained(what: str, folder: Path, unless: _Read | None = None) -> Iterator
 
 def write_parts(
     estimator: Any,
+    X: Any,
     source: AdapterSource,
     folder: Path,
     kept: KeptColumns,
@@ -150,6 +152,8 @@ def write_parts(
     ----------
     estimator : RepresentationLearner
         A fitted estimator.
+    X : object
+        What the user passed.
     source : AdapterSource
         The data.
     folder : Path
@@ -174,10 +178,11 @@ def write_parts(
         {
             "format": _FORMAT,
             "model": _digest_of_model(estimator),
-            "source": _digest_of_source(source),
+            "source": _digest_of_source(X, source),
             "rows": len(source),
             "rows_per_part": rows_per_part,
             "keep": kept.names,
+            "kept_values": kept.fingerprint(),
             "columns": names,
         },
     )
@@ -238,6 +243,7 @@ _WHAT_DIFFERS = {
     "rows": "from other data",
     "columns": "with another model",
     "keep": "with other columns in keep",
+    "kept_values": "with other values in the columns of keep",
     "rows_per_part": "with another rows_per_part",
 }
 
@@ -256,8 +262,13 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
         return
     try:
         found = json.loads(path.read_bytes())
-    except ValueError:
-        found = {}
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"{path} is damaged, so that what is in {folder} cannot be compared: choose another "
+            "folder, or delete this one"
+        )
     for key, words in _WHAT_DIFFERS.items():
         if found.get(key) != manifest[key]:
             raise ValueError(
@@ -279,13 +290,15 @@ def _digest_of_model(estimator: Any) -> str:
     return digest.hexdigest()
 
 
-def _digest_of_source(source: AdapterSource) -> str:
+def _digest_of_source(X: Any, source: AdapterSource) -> str:
+    """Return a digest of names, sizes and times of change of files, or of values in memory."""
     raw: Source = source.raw
     if isinstance(raw, PiecewiseSource):
         return raw.fingerprint()
-    rows = raw.row_bytes(evenly_spaced(len(raw), _ROWS_COMPARED))
-    about = [len(raw), list(raw.schema.shape), str(raw.schema.dtype)]
-    return hashlib.sha256(json_digest(about).encode() + rows).hexdigest()
+    about: list[Any] = [len(raw), list(raw.schema.shape), str(raw.schema.dtype)]
+    if isinstance(X, (str, os.PathLike)) and os.path.isfile(X):
+        return json_digest([*about, os.fspath(X), *version_of(os.fspath(X))])
+    return json_digest([*about, checksum_of(raw)])
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:

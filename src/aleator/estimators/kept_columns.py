@@ -6,7 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from aleator.inputs import Schema, Source, checksum_of
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.frames import as_frame
 from aleator.inputs.table_files import TableFiles, open_table
 
 
@@ -38,6 +42,41 @@ class KeptColumns:
         if isinstance(self._table, TableFiles):
             return self._table.read_columns(self.names, start, stop)
         return self._table.select(self.names).slice(start, stop - start)
+
+    def fingerprint(self) -> Any:
+        """Return a JSON value that changes with the files, or with values in memory."""
+        if not self.names:
+            return None
+        if isinstance(self._table, TableFiles):
+            return self._table.fingerprint()
+        return checksum_of(_KeptRows(self._table.select(self.names)))
+
+
+class _KeptRows(Source):
+    """Rows of a pyarrow Table with columns of any type, to be compared and not to be embedded."""
+
+    in_memory = True
+
+    def __init__(self, table: Any) -> None:
+        # What is written about a table, for example by pandas, is not part of its values.
+        self._frame = as_frame(table.replace_schema_metadata(None))
+        self.schema = Schema((table.num_columns,), np.dtype(object))
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def gather(self, index: np.ndarray) -> Any:
+        """Return the rows at `index`, in that order."""
+        return self._frame.rows(index).native
+
+    def row_bytes(self, index: np.ndarray) -> bytes:
+        """Return types and values at `index` as bytes; not all types have values in Python."""
+        pa = import_pyarrow()
+        rows = self.gather(index).combine_chunks()
+        written = pa.BufferOutputStream()
+        with pa.ipc.new_stream(written, rows.schema) as writer:
+            writer.write_table(rows)
+        return written.getvalue().to_pybytes()
 
 
 def separate_kept(

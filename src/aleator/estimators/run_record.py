@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from aleator.estimators.fit_context import repeatable_random_state, root_seed
 from aleator.exceptions import CheckpointError
-from aleator.inputs import RawData, Source, evenly_spaced
+from aleator.inputs import RawData, checksum_of
 from aleator.serialization import encode_parameter
 from aleator.training.checkpoint import CheckpointFolder, Interval
 from aleator.training.distribution import OneProcess
@@ -32,11 +32,6 @@ from aleator.version import __version__
 MAY_DIFFER = (
     "device", "devices", "memory_limit", "num_nodes", "progress", "strategy", "verbose",
 )  # fmt: skip
-
-# Data with more values than this are compared by a checksum of rows that are spread evenly over
-# them and have about this many values together: 64 MiB in single precision.
-_VALUES_COMPARED = 1 << 24
-_ROWS_PER_PIECE = 256
 
 
 @dataclass(frozen=True)
@@ -182,7 +177,7 @@ def describe_run(
             "shape": list(data.shape),
             "dtype": data.source.schema.dtype.str,
             "columns": data.feature_names,
-            **_checksum_of(data.source),
+            **checksum_of(data.source),
         },
         "labels": None if labels is None else _digest_of_labels(labels),
         "sample_order": None if sample_order is None else _digest(sample_order.numpy()),
@@ -286,13 +281,3 @@ def _digest(array: np.ndarray) -> str:
     digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
     digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _checksum_of(source: Source) -> dict[str, Any]:
-    """Checksum of all rows, or of evenly spaced ones if there are many values."""
-    most = max(2, _VALUES_COMPARED // max(1, source.schema.size))
-    rows = evenly_spaced(len(source), most)
-    digest = hashlib.sha256()
-    for start in range(0, len(rows), _ROWS_PER_PIECE):
-        digest.update(source.row_bytes(rows[start : start + _ROWS_PER_PIECE]))
-    return {"rows_compared": len(rows), "sha256": digest.hexdigest()}

@@ -4,6 +4,7 @@ from aleator.inputs.adapter import InputAdapter
 from aleator.inputs.adapter_base import Adapter, AdapterSource, ColumnRecord
 from aleator.inputs.adapters import fit_adapter, restore_adapter
 from aleator.inputs.audio.adapter import AudioAdapter
+from aleator.inputs.checksum import checksum_of
 from aleator.inputs.graphs.adapter import GraphAdapter
 from aleator.inputs.images.adapter import ImageAdapter
 from aleator.inputs.layout import ArrayLayout
@@ -28,6 +29,6 @@ __all__ = [
     "Adapter", "AdapterSource", "ArrayLayout", "ArraySource", "AudioAdapter", "ColumnRecord",
     "DatasetSource", "GraphAdapter", "ImageAdapter", "InputAdapter", "PartsAdapter", "PartsSource",
     "PiecewiseSource", "RawData", "Schema", "SeriesAdapter", "SomeRows", "Source", "TableAdapter",
-    "TextAdapter", "evenly_spaced", "fit_adapter", "open_source", "read", "read_numbers",
-    "restore_adapter", "with_columns",
+    "TextAdapter", "checksum_of", "evenly_spaced", "fit_adapter", "open_source", "read",
+    "read_numbers", "restore_adapter", "with_columns",
 ]  # fmt: skip

@@ -17,7 +17,8 @@ import re
 import shutil
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -204,23 +205,45 @@ class CheckpointFolder:
                 (self.path / RUN).unlink()
 
     def latest(self) -> Checkpoint | None:
-        """Read the last whole checkpoint; a damaged one is set aside, with a warning."""
+        """Read the last whole checkpoint; damaged ones after it are set aside, with a warning.
+
+        Returns
+        -------
+        Checkpoint or None
+            None if there are no checkpoints.
+
+        Raises
+        ------
+        CheckpointError
+            If a checkpoint cannot be read now, or all are damaged. The folder is left as it was.
+        """
+        damaged: dict[Path, str] = {}
         for path in reversed(self._checkpoints()):
             try:
                 found = _read(path)
-                self._steps_then = found.steps
-                return found
-            except (DataFileError, OSError, KeyError, TypeError) as error:
-                reason = str(error)
+            except (DataFileError, FileNotFoundError, KeyError, TypeError) as error:
+                damaged[path] = str(error)
+                continue
+            self._set_aside(damaged)
+            self._steps_then = found.steps
+            return found
+        if damaged:
+            raise CheckpointError(
+                f"no checkpoint in {self.path} can be read ({'; '.join(damaged.values())}): to "
+                "start anew, delete this folder, or give another one"
+            )
+        return None
+
+    def _set_aside(self, damaged: dict[Path, str]) -> None:
+        for path, reason in damaged.items():
             with suppress(OSError):  # else it is read again next time, and passed over again
                 os.replace(path, path.with_name(f"damaged-{path.name}"))
             warnings.warn(
                 f"{path} is damaged, so that training continues from the checkpoint before it "
                 f"({reason})",
                 CheckpointWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return None
 
     def check_writable(self) -> None:
         """Raise CheckpointError if a checkpoint could not be written, before training begins."""
@@ -274,9 +297,25 @@ class CheckpointFolder:
 
 
 def _read(path: Path) -> Checkpoint:
-    content = _CHECKPOINT.read(path / STATE)
-    tensors = read_tensors(path / TENSORS, content["tensors"])
+    with _readable(path / STATE):
+        content = _CHECKPOINT.read(path / STATE)
+    with _readable(path / TENSORS):
+        tensors = read_tensors(path / TENSORS, content["tensors"])
     return Checkpoint(unpack(content["state"], tensors), content["steps"])
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """Say that a file cannot be read now, which is another matter than that it is damaged."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise CheckpointError(
+            f"{file} cannot be read ({error.strerror or error}): make it readable, and call fit "
+            "again; the folder is unchanged"
+        ) from error
 
 
 def _number(path: Path) -> int:

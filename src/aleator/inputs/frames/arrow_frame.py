@@ -49,7 +49,10 @@ class ArrowFrame(Frame):
         if isinstance(index, slice):
             start, stop, _ = index.indices(len(self))
             return ArrowFrame(self._table.slice(start, max(0, stop - start)))
-        return ArrowFrame(self._table.take(index))
+        # Only the chunks that have the rows: a take costs time for every chunk of its table.
+        first, last = int(index.min(initial=len(self))), int(index.max(initial=-1))
+        near = self._table.slice(first, max(0, last + 1 - first))
+        return ArrowFrame(near.take(index - first))
 
     def kind(self, column: int) -> Kind:
         """Return what the values of a column are."""

@@ -52,6 +52,11 @@ class PartsSource(Source):
     def __len__(self) -> int:
         return self._length
 
+    @property
+    def rows_per_chunk(self) -> int:
+        """Rows per chunk if nothing else is asked for: as many as every part can have at once."""
+        return min(part.source.rows_per_chunk for part in self.parts.values())
+
     def gather(self, index: np.ndarray) -> Any:
         """Return the samples of every part at `index`, in that order."""
         return {name: part.source.gather(index) for name, part in self.parts.items()}
