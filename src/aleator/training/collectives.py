@@ -107,9 +107,9 @@ def _waited(work: Any) -> bool:
     try:
         work.wait(_PATIENCE)
     except RuntimeError:
-        if work.is_completed():
-            raise
-        return False
+        if not work.is_completed():
+            return False
+        work.wait()  # it ended after the moment had passed, or failed, and then this raises why
     return True
 
 
