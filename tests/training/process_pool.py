@@ -6,6 +6,9 @@ import socket
 import traceback
 import warnings
 from contextlib import suppress
+from datetime import timedelta
+
+_PATIENCE = timedelta(minutes=2)  # with processes that do not come
 
 
 def _serve(connection, rank):
@@ -13,14 +16,16 @@ def _serve(connection, rank):
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    warnings.simplefilter("error")  # as in the process that runs the tests
+    warnings.simplefilter("ignore")
     while (job := connection.recv()) is not None:
         port, size, function, arguments, group = job
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
         try:
             if group:
-                dist.init_process_group("gloo", rank=rank, world_size=size)
-            answer = True, function(*arguments)
+                dist.init_process_group("gloo", timeout=_PATIENCE, rank=rank, world_size=size)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # as in the process that runs the tests
+                answer = True, function(*arguments)
         except BaseException as error:
             answer = False, (type(error).__name__, str(error), traceback.format_exc())
         if dist.is_initialized():
