@@ -34,7 +34,7 @@ bench labels table1 finetune --datasets har epilepsy income theorem kvasir-v1
 bench labels --datasets gunpoint japanese-vowels
 bench research
 bench projectors batch-size predictor-epochs embedding-dim selection-size loss diversity \
-  --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0
+  --datasets kvasir-v1 --epochs-scale 0.25 --seeds 0 1 2
 bench labels --datasets cifar10 --methods logreg random random-default random-features lfr-default
 bench labels --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
   --methods supervised autoencoder simsiam simclr dacl lfr
@@ -46,8 +46,6 @@ bench finetune-settings
 bench diet-epochs
 bench simsiam-norm views stab-rate stab-trains dacl-share decoder supervised logreg-iterations fewer-rows
 bench neighbors
-bench table1 --datasets physionet2012 --epochs-scale 0.25 --seeds 0
-bench table1 --datasets physionet2012 \
-  --methods logreg random random-default random-features lfr-default
+bench table1 --datasets physionet2012
 bench transfer --datasets cwru-load-{0,1,2,3} cwru-size-{7,14,21}
 bench efficiency

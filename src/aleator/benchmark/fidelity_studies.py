@@ -91,8 +91,8 @@ FIDELITY_STUDIES = (
         axis="normalization", seeds=(0, 1), held_out=True,
     ),
     Study(
-        "views", "Strength of the views of SimCLR", ("har",), methods=("simclr",), vary=_views,
-        axis="views of",
+        "views", "Strength of the views of SimCLR and SimSiam", _SERIES,
+        methods=("simclr", "simsiam"), vary=_views, axis="views of",
     ),
     Study(
         "stab-rate", "Drop rate of STab, on held-out samples", _TABLES, methods=("stab",),
@@ -120,7 +120,7 @@ FIDELITY_STUDIES = (
     ),
     Study(
         "logreg-iterations", "Iterations of logistic regression on raw values",
-        (*_SERIES, "theorem"), methods=("logreg",),
+        (*_SERIES, "har-5881", "epilepsy-7360", "theorem"), methods=("logreg",),
         vary=each("max_iter", (100, 300, 1000, 3000)), axis="iterations", seeds=(0,),
     ),
     Study(
