@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,8 @@ def kill_case(name: str, kills: int, device: str, seed: int) -> dict[str, Any]:
             while len(done) < kills and not out.exists():
                 kill_at = drawn.randint(1, _MOST_OPERATIONS) if drawn.random() < 0.4 else None
                 trained = drawn.random() < 0.7  # else it may still be preparing
+                if not any(kill["steps"] for kill in done):
+                    kill_at, trained = None, True  # at least one in the middle of training
                 wait = drawn.uniform(0, (0.3 if trained else 0.6) * seconds)
                 kill = _kill_once(name, folder, out, device, wait, kill_at, trained=trained)
                 if kill is not None:
@@ -344,6 +347,7 @@ def main(arguments: list[str] | None = None) -> int:
                         metavar="CASE", help=f"default: all of {', '.join(CASES)}")  # fmt: skip
     parser.add_argument("--device", default="cpu", help="default: cpu")
     parser.add_argument("--seed", type=int, default=0, help="of the moments; default: 0")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time; default: 1")
     parser.add_argument("--results", type=Path, help=f"write into this file, such as {RESULTS}")
     for hidden in ("--fit", "--folder", "--out"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
@@ -355,12 +359,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     from aleator.benchmark.provenance import stamp
 
-    cases = []
-    for position, name in enumerate(options.cases):
-        # As even as possible, and as many in all as were asked for.
-        kills = (options.kills + position) // len(options.cases)
-        cases.append(kill_case(name, kills, options.device, options.seed))
-        print(json.dumps(cases[-1]), flush=True)
+    # As even as possible, and as many in all as were asked for.
+    counts = [(options.kills + position) // len(options.cases)
+              for position in range(len(options.cases))]  # fmt: skip
+    with ThreadPoolExecutor(options.jobs) as threads:  # which wait for processes
+        proofs = threads.map(
+            lambda name, kills: kill_case(name, kills, options.device, options.seed),
+            options.cases,
+            counts,
+        )
+        cases = []
+        for proof in proofs:
+            cases.append(proof)
+            print(json.dumps(proof), flush=True)
     result = {
         "command": _command_line(options),
         **stamp(options.device),
