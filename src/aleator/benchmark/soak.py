@@ -1,9 +1,11 @@
 """Fit, transform, save and load for an hour: ``python -m aleator.benchmark.soak --minutes 60``.
 
-One process repeats the same round: every method on every kind of data that it accepts, LFR with the
-settings of the paper, and LFR on a Parquet file with checkpoints. Each of them is fitted, embeds,
-is saved, loaded, and embeds again with the same result. After every round the resident memory, the
-threads and the open files of the process are recorded.
+One process repeats the same round: every method, and LFR with the settings of the paper, on all
+tables, series and images that it accepts; some of them on series of different lengths, texts,
+graphs, audio, dicts of parts and a file larger than the buffer; and LFR on a Parquet file with
+checkpoints. Each of them is fitted, embeds, is saved, loaded, and embeds again with the same
+result. After every round the resident memory, the threads and the open files of the process are
+recorded.
 
 The rounds are divided into tenths. The first tenth is the warm-up: libraries are loaded, and
 allocators and caches reach their sizes. Memory is flat if the median of the last tenth is at most
@@ -28,10 +30,13 @@ from typing import Any
 import numpy as np
 
 from aleator.benchmark.reliability import add_result
+from aleator.benchmark.soak_data import ARRAYS, OTHERS, make_data
 
 KEY = "soak"
-SHAPES = {"table": (60, 5), "series": (40, 2, 24), "image": (24, 3, 12, 10)}
 TENTHS = 10
+# One phase or two, views, labels, a weight per sample, no training.
+_WITH_OTHER_DATA = ("LFR", "LFR.paper", "SimCLR", "Supervised", "DIET", "RandomFeatures")
+_WITHOUT_VIEWS = (("SimCLR", "graph"), ("SimCLR", "parts"))
 # A ResNet takes as long as ten other cases; two keep it, and those without a choice.
 _DEFAULT_IMAGE_ENCODERS = ("LFR", "Supervised", "LogReg", "RandomFeatures")
 _SETTINGS = {
@@ -55,8 +60,8 @@ def cases() -> list[tuple[str, str]]:
 
     Examples
     --------
-    >>> ("SCARF", "table") in cases(), ("SCARF", "image") in cases()
-    (True, False)
+    >>> ("SCARF", "table") in cases(), ("SCARF", "image") in cases(), ("LFR", "graph") in cases()
+    (True, False, True)
     """
     from aleator import methods
 
@@ -64,8 +69,9 @@ def cases() -> list[tuple[str, str]]:
     found = []
     for name in every:
         supported = getattr(methods, name.partition(".")[0])._supported_modalities  # noqa: SLF001
-        found += [(name, kind) for kind in SHAPES if supported is None or kind in supported]
-    return found
+        found += [(name, kind) for kind in ARRAYS if supported is None or kind in supported]
+    others = [(name, kind) for kind in OTHERS for name in _WITH_OTHER_DATA]
+    return found + [case for case in others if case not in _WITHOUT_VIEWS]
 
 
 def run_round(number: int) -> None:
@@ -78,12 +84,11 @@ def run_round(number: int) -> None:
     """
     with tempfile.TemporaryDirectory() as place:
         for position, (name, kind) in enumerate(cases()):
-            shape = SHAPES[kind]
-            X = np.random.default_rng((number, position)).random(shape, dtype=np.float32)
+            X, y = make_data(kind, (number, position), Path(place))
             model = _made(name)
             if kind == "image" and name not in _DEFAULT_IMAGE_ENCODERS:
                 model.set_params(encoder="mlp")
-            model.fit(X, np.arange(len(X)) % 3)
+            model.fit(X, y)
             _save_and_load(model, X, Path(place, str(position)))
         _round_of_files(number, Path(place))
 
