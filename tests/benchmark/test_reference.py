@@ -64,3 +64,35 @@ def test_selection_does_not_use_up_the_sample_order(X, random):
     orders = np.stack([random.permutation(ROWS) for _ in range(2 * EPOCHS)])
     run = reference.train_literally(lfr(), X, CPU, sample_order=orders)
     assert len(run.encoder_losses) == EPOCHS
+
+
+@pytest.mark.parametrize("encoder", ["cnn", "tcn"])
+def test_kinds_of_networks_follow_the_encoder(encoder, random, monkeypatch):
+    """Where projectors and predictors are left at "auto", both programs build the same ones."""
+    X = random.normal(size=(40, 2, 24)).astype(np.float32)
+    settings = LFR.paper(
+        encoder=encoder, epochs=1, predictor_epochs=1, n_projectors=2, embedding_dim=8,
+        batch_size=20, random_state=0, progress=False, device="cpu",
+    )  # fmt: skip
+    built = {}
+
+    def kept(name):
+        build = getattr(reference, name)
+
+        def call(*arguments):
+            built[name] = list(build(*arguments))
+            return nn.ModuleList(built[name])
+
+        return call
+
+    for name in ("_projectors", "_predictors"):
+        monkeypatch.setattr(reference, name, kept(name))
+    reference.train_literally(settings, X, CPU)
+    settings.fit(X)
+    for name in ("projectors", "predictors"):
+        ours = [shapes_of(network) for network in getattr(settings, f"{name}_")]
+        assert ours == [shapes_of(network) for network in built[f"_{name}"]]
+
+
+def shapes_of(network):
+    return {key: value.shape for key, value in network.state_dict().items()}
