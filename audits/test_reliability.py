@@ -62,7 +62,7 @@ def test_an_hour_in_one_process_takes_no_more_memory():
     assert proof["minutes"] >= 60
     assert proof["cases"] == len(soak.cases()) + 1
     assert proof["rounds"] >= 50
-    tenths = proof["resident_bytes_by_tenth"]
+    tenths = proof["bytes_by_tenth"]
     assert len(tenths) == 10
     assert proof["growth"] == pytest.approx(tenths[-1] / tenths[1] - 1)
     # Not only at the end: no tenth since the warm-up is above the first of them by more.

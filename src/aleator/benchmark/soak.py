@@ -4,8 +4,9 @@ One process repeats the same round: every method, and LFR with the settings of t
 tables, series and images that it accepts; some of them on series of different lengths, texts,
 graphs, audio, dicts of parts and a file larger than the buffer; and LFR on a Parquet file with
 checkpoints. Each of them is fitted, embeds, is saved, loaded, and embeds again with the same
-result. After every round the resident memory, the threads and the open files of the process are
-recorded.
+result. After every round the memory, the threads and the open files of the process are recorded.
+Memory is what is resident and not part of a file: pages of libraries come and go with the memory
+that other programs need.
 
 The rounds are divided into tenths. The first tenth is the warm-up: libraries are loaded, and
 allocators and caches reach their sizes. Memory is flat if the median of the last tenth is at most
@@ -140,7 +141,7 @@ def soak(minutes: float, rounds: int = 0) -> list[dict[str, int]]:
     Returns
     -------
     list of dict
-        What the process holds after each round: "resident" (bytes), "threads" and "files".
+        What the process holds after each round: "memory" (bytes), "threads" and "files".
     """
     began, readings = time.monotonic(), list[dict[str, int]]()
     while len(readings) < rounds or time.monotonic() - began < 60 * minutes:
@@ -163,17 +164,17 @@ def _expected_warnings() -> Iterator[None]:
 
 
 def read_process() -> dict[str, int]:
-    """Return the resident memory in bytes, the threads and the open files of this process.
+    """Return the anonymous memory in bytes, the threads and the open files of this process.
 
     Examples
     --------
     >>> sorted(read_process())  # doctest: +SKIP
-    ['files', 'resident', 'threads']
+    ['files', 'memory', 'threads']
     """
     with open("/proc/self/status") as lines:
         status = dict(line.split(":", 1) for line in lines)
     return {
-        "resident": int(status["VmRSS"].split()[0]) * 1024,
+        "memory": int(status["RssAnon"].split()[0]) * 1024,
         "threads": int(status["Threads"]),
         "files": len(os.listdir("/proc/self/fd")),
     }
@@ -194,18 +195,18 @@ def summarize(readings: Sequence[dict[str, int]]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> held = [{"resident": 100 + i // 10, "threads": 3, "files": 5} for i in range(100)]
+    >>> held = [{"memory": 100 + i // 10, "threads": 3, "files": 5} for i in range(100)]
     >>> result = summarize(held)
-    >>> result["resident_bytes_by_tenth"][:3], round(result["growth"], 3)
+    >>> result["bytes_by_tenth"][:3], round(result["growth"], 3)
     ([100, 101, 102], 0.079)
     """
     tenths = np.array_split(np.arange(len(readings)), TENTHS)
-    resident = [int(np.median([readings[i]["resident"] for i in tenth])) for tenth in tenths]
+    memory = [int(np.median([readings[i]["memory"] for i in tenth])) for tenth in tenths]
     after = readings[len(tenths[0]) :]
     return {
         "rounds": len(readings),
-        "resident_bytes_by_tenth": resident,
-        "growth": resident[-1] / resident[1] - 1,
+        "bytes_by_tenth": memory,
+        "growth": memory[-1] / memory[1] - 1,
         "threads_of_process": sorted({reading["threads"] for reading in after}),
         "open_files": sorted({reading["files"] for reading in after}),
     }
