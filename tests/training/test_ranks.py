@@ -2,11 +2,12 @@
 
 import sys
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch.nn.functional as F
 
-from aleator import LFR
+from aleator import DIET, LFR
 from aleator.benchmark import rank_cases as proofs
 from aleator.evaluation import fine_tune
 
@@ -69,6 +70,31 @@ def test_a_process_may_have_no_row_of_a_batch(pool, name):
 
 def fit_uneven(name, named):
     return proofs.fit_case(name, 2, **named)
+
+
+# Batches of two graphs: with one node and five, none and one, none at all, and one and none. The
+# first process has both graphs of the last; that of the second, with five nodes, does not count.
+NODES = [1, 5, 0, 1, 0, 0, 1, 5, 0]
+PAIRS = [[0, 1, 2, 3, 4, 5, 6, 8]]
+
+
+def test_a_process_may_have_one_node_or_none(pool):
+    """Processes that did not agree whether to normalize would wait for each other."""
+    alone = fit_few_nodes(1)
+    first, second = pool.run(2, fit_few_nodes, 2)
+    assert max(proofs.difference(alone, first)) < 1e-6
+    assert proofs.difference(first, second) == (0, 0)
+
+
+def fit_few_nodes(size):
+    graphs = [nx.path_graph(count) for count in NODES]
+    for k, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {node: k + node / 2 for node in graph}, "number")
+    model = DIET(
+        embedding_dim=4, epochs=2, batch_size=2 // size, devices=size, device="cpu",
+        precision="64", optimizer="sgd", learning_rate=0.1, random_state=0, progress=False,
+    ).fit(graphs, sample_order=PAIRS * 2)  # fmt: skip
+    return {"weights": proofs.weights_of(model), "losses": [r["loss"] for r in model.history_]}
 
 
 def test_fine_tuning(pool):
