@@ -126,30 +126,33 @@ def test_an_error_ends_all_processes_and_names_the_first_of_them(pool):
     )
 
 
-def fit_until_killed(folder):
+def fit_until_killed(size, victim, folder):
     step = Trainer._train_step
 
     def killed(self, *arguments):
         step(self, *arguments)
-        if dist.get_rank() == 1 and self.steps == 3:
+        if dist.get_rank() == victim and self.steps == 3:
             os.kill(os.getpid(), signal.SIGKILL)
 
     Trainer._train_step = killed
-    proofs.fit_case("DIET, table", 2, **SETTINGS, checkpoint=folder, checkpoint_every=2)
+    proofs.fit_case("DIET, table", size, **SETTINGS, checkpoint=folder, checkpoint_every=2)
 
 
-def test_a_run_continues_after_one_of_its_processes_was_killed(tmp_path):
-    """`python -m aleator.benchmark.ranks kills` does so with processes that Fabric starts."""
-    pool = ProcessPool(2)
+@pytest.mark.parametrize(("size", "victim"), [(2, 1), (3, 0), (3, 1), (3, 2)])
+def test_a_run_continues_after_one_of_its_processes_was_killed(tmp_path, size, victim):
+    """`python -m aleator.benchmark.ranks kills` does so with two processes that Fabric starts."""
+    pool = ProcessPool(size)
     began = time.monotonic()
-    answers = pool.try_run(2, fit_until_killed, tmp_path)
+    answers = pool.try_run(size, fit_until_killed, size, victim, tmp_path)
     assert time.monotonic() - began < 30
     pool.close()
-    assert answers[1][1][0] == "killed"
-    assert answers[0][1][:2] == (
-        "ProcessError",
-        "process 1 of 2 has ended (it was killed, or its machine failed), so that training ends",
-    )
+    assert answers.pop(victim)[1][0] == "killed"
+    for _, error in answers:
+        assert error[:2] == (
+            "ProcessError",
+            f"process {victim} of {size} has ended (it was killed, or its machine failed), "
+            "so that training ends",
+        )
     whole = proofs.fit_case("DIET, table", 1, **SETTINGS)
     again = proofs.fit_case("DIET, table", 1, **SETTINGS, checkpoint=tmp_path)
     assert max(proofs.difference(whole, again)) < 1e-5

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from aleator.networks.gin import NodeNorm
 from aleator.training.collectives import Collectives
 from aleator.training.head_bank import HeadBank
 from aleator.training.method import Method
@@ -76,6 +77,56 @@ def check_norm(make, copies):
 def test_batch_norm_is_that_of_the_whole_batch(pool, make):
     for copies in (1, 2):
         pool.run(2, check_norm, make, copies)
+
+
+def norm_of_nodes():
+    return NodeNorm(4)
+
+
+def on_chosen(layer, x, chosen):
+    x = x.double().requires_grad_()
+    out = layer(x.mT[chosen])
+    out.pow(3).sum().backward()
+    return out, x.grad
+
+
+def check_norm_of_chosen(make, numbers):
+    """A layer that gets some positions of every row, as one of graphs gets nodes."""
+
+    def compare(ranks, own, batch, mine):
+        chosen = torch.arange(3) < torch.tensor(numbers)[:, None]
+        alone, together = make().double(), make().double()
+        out, grad = on_chosen(alone, batch, chosen)
+        with ranks.connected(Method({"layer": together}, [])):
+            own_out, own_grad = on_chosen(together, own, chosen[mine])
+        ranks.finish_backward(together.parameters(), torch.zeros(()))
+        torch.testing.assert_close(own_out, out[mine[chosen.nonzero()[:, 0]]])
+        torch.testing.assert_close(own_grad, grad[mine])
+        for layers in zip(alone.parameters(), together.parameters(), strict=True):
+            torch.testing.assert_close(*(parameter.grad for parameter in layers))
+        torch.testing.assert_close(list(together.buffers()), list(alone.buffers()))
+
+    in_step(compare)
+
+
+# Of rows 1, 2 and 5, which the second process has: few positions, one, none, and most.
+FEW, ONE, NONE, MOST = (
+    (2, 1, 0, 3, 1, 1, 2), (2, 0, 1, 3, 1, 0, 2), (2, 0, 0, 3, 1, 0, 2), (0, 3, 2, 0, 1, 3, 0)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("numbers", [FEW, ONE, NONE, MOST])
+@pytest.mark.parametrize("make", [norm_1d, norm_cumulative, norm_without_averages, norm_of_nodes])
+def test_processes_may_have_different_numbers_of_positions_per_row(pool, make, numbers):
+    pool.run(2, check_norm_of_chosen, make, numbers)
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1, 1, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 0, 0)]
+)
+def test_a_single_node_of_all_processes_is_not_normalized(pool, numbers):
+    """But two are, of which each process has one."""
+    pool.run(2, check_norm_of_chosen, norm_of_nodes, numbers)
 
 
 def check_dropout():

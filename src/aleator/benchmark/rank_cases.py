@@ -11,24 +11,31 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-_SERIES, _TABLE, _IMAGES = (2, 24), (6,), (3, 12, 10)
+if TYPE_CHECKING:
+    from aleator.inputs.graphs.graph import Graph
+
+_SERIES, _TABLE, _IMAGES, _GRAPHS = (2, 24), (6,), (3, 12, 10), (9, 3)
 _FEW = {"n_projectors": 3, "target_dim": 16, "learning_rate": 0.5}
 _PAPER = {"n_projectors": 2, "n_candidates": 4, "predictor_epochs": 2}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A method that is trained: an estimator, the shape of a sample, and parameters."""
+    """A method that is trained: an estimator, the shape of a sample, and parameters.
+
+    If samples are graphs, the shape is that of the features of the nodes of the largest.
+    """
 
     estimator: str
     shape: tuple[int, ...]
     parameters: dict[str, Any]
+    graphs: bool = False
 
 
 CASES = {
@@ -54,10 +61,14 @@ CASES = {
     "Supervised, series": Case("Supervised", _SERIES, {}),
     "Supervised, transformer": Case("Supervised", _SERIES, {"encoder": "transformer"}),
     "Supervised, images": Case("Supervised", _IMAGES, {"encoder": "mlp", "views": "auto"}),
+    # Batch normalization over nodes, of which processes have different numbers.
+    "LFR.paper, graphs": Case("LFR.paper", _GRAPHS, _PAPER, graphs=True),
+    "Supervised, graphs": Case("Supervised", _GRAPHS, {}, graphs=True),
+    "DIET, graphs": Case("DIET", _GRAPHS, {}, graphs=True),
 }  # fmt: skip
 
 
-def data_of(case: Case, rows: int, last_bits: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def data_of(case: Case, rows: int, last_bits: int | None = None) -> tuple[Any, np.ndarray]:
     """Draw samples and labels.
 
     Parameters
@@ -72,7 +83,7 @@ def data_of(case: Case, rows: int, last_bits: int | None = None) -> tuple[np.nda
 
     Returns
     -------
-    X : ndarray of shape (rows, ...)
+    X : ndarray of shape (rows, ...), or list of Graph
     y : ndarray of shape (rows,)
     """
     y = np.arange(rows) % 3
@@ -81,7 +92,21 @@ def data_of(case: Case, rows: int, last_bits: int | None = None) -> tuple[np.nda
     if last_bits is not None:
         chosen = np.random.default_rng([1, last_bits]).random(X.shape) < 0.5
         X = np.where(chosen, np.nextafter(X, np.float32(np.inf)), X)
-    return X, y
+    return _graphs_of(X) if case.graphs else X, y
+
+
+def _graphs_of(features: np.ndarray) -> list[Graph]:
+    """Make a path of the first nodes of every row, as many as are drawn."""
+    from aleator.inputs.graphs.graph import Graph
+
+    counts = np.random.default_rng(2).integers(1, features.shape[1], len(features), endpoint=True)
+    graphs = []
+    for nodes, count in zip(features, counts, strict=True):
+        here = np.arange(count - 1)
+        ends = np.stack([here, here + 1], 1)
+        source, target = np.concatenate([ends, ends[:, ::-1]]).T
+        graphs.append(Graph(int(count), source, target, {"x": nodes[:count].astype(np.float64)}))
+    return graphs
 
 
 def fit_case(

@@ -14,6 +14,41 @@ _HIDDEN, _LAYERS = 64, 4
 _EMBEDDING = 256
 
 
+class NodeNorm(nn.BatchNorm1d):
+    """Batch normalization over nodes, which leaves a single node as it is.
+
+    A batch of empty graphs has no node at all. Several processes that train together decide by the
+    nodes of all of them.
+
+    Attributes
+    ----------
+    min_values : int
+        Number of nodes from which on they are normalized in training.
+
+    Examples
+    --------
+    >>> norm = NodeNorm(1)
+    >>> norm(torch.tensor([[5.0]])).tolist(), norm(torch.tensor([[5.0], [7.0]])).round().tolist()
+    ([[5.0]], [[-1.0], [1.0]])
+    """
+
+    min_values = 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize nodes.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, features)
+            Nodes of all graphs of a batch.
+
+        Returns
+        -------
+        Tensor of shape (n_nodes, features)
+        """
+        return x if self.training and len(x) < self.min_values else super().forward(x)
+
+
 class GIN(nn.Module):
     """Layers that add up neighbors, whose outputs are averaged over nodes and joined.
 
@@ -51,7 +86,7 @@ class GIN(nn.Module):
         self.layers = nn.ModuleList(
             nn.Sequential(
                 nn.Linear(_HIDDEN, _HIDDEN, bias=False),
-                nn.BatchNorm1d(_HIDDEN),
+                NodeNorm(_HIDDEN),
                 nn.ReLU(),
                 nn.Linear(_HIDDEN, _HIDDEN),
                 nn.ReLU(),
@@ -77,9 +112,7 @@ class GIN(nn.Module):
         pooled = [_pool(batch, values)]
         for k, layer in enumerate(self.layers):
             received = self._received(batch, values, k)
-            # Batch normalization needs two nodes, of which a batch of empty graphs has none.
-            mixed = (1 + self.epsilon[k]) * values + received
-            values = layer(mixed) if len(mixed) > 1 or not self.training else mixed
+            values = layer((1 + self.epsilon[k]) * values + received)
             pooled.append(_pool(batch, values))
         return self.leave(torch.cat(pooled, 1))
 

@@ -47,38 +47,41 @@ def _normalize(module: Any, x: Tensor, share: Share, group: Collectives) -> Tens
             for name in ("weight", "bias", "running_mean", "running_var")
         )
     )
-    # Values of a feature per row of the share, of which there may be several copies in x.
-    per_row = x.numel() // x.shape[1] // len(share.index)
-    counts = [count * per_row for count in share.counts]
     with torch.no_grad():
-        mean, variance = _statistics(x if share.count else x[:0], counts, group)
+        mean, variance, total = _statistics(x if share.count else x[:0], group)
+        least = getattr(module, "min_values", None)
+        if least is not None and total < least:
+            return x  # in all processes, however many values this one has
         if module.training and running_mean is not None and running_var is not None:
-            count = sum(counts)
             module.num_batches_tracked.add_(1)
             momentum = module.momentum
             if momentum is None:
                 momentum = 1 / float(module.num_batches_tracked)
             running_mean.lerp_(mean.to(running_mean.dtype), momentum)
-            unbiased = variance * (count / max(1, count - 1))
+            unbiased = variance * (total / (total - 1).clamp_min(1))
             running_var.lerp_(unbiased.to(running_mean.dtype), momentum)
         scale = (variance + module.eps).rsqrt().to(_working(x))
     mean = mean.to(_working(x))
-    return _Normalize.apply(x, weight, bias, mean, scale, counts[share.rank], sum(counts), group)
+    return _Normalize.apply(x, weight, bias, mean, scale, share.count, total, group)
 
 
-def _statistics(x: Tensor, counts: list[int], group: Collectives) -> tuple[Tensor, Tensor]:
-    """Mean and variance of every feature over all processes, from one message."""
+def _statistics(x: Tensor, group: Collectives) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean and variance of every feature and their number of values, from one message.
+
+    The number does not follow from that of rows: graphs, for example, have few nodes or many.
+    """
     dims = _dims(x)
     precise = _precise(x)
-    mean = x.sum(dims, dtype=precise) / max(1, x.numel() // x.shape[1])
+    count = x.numel() // x.shape[1]
+    mean = x.sum(dims, dtype=precise) / max(1, count)
     squares = (x - _spread(mean.to(_working(x)), x)).square().sum(dims, dtype=precise)
-    gathered = group.gather(torch.stack([mean, squares]))
-    means, sums = gathered[:, 0], gathered[:, 1]
-    n = torch.tensor(counts, dtype=precise, device=x.device)[:, None]
+    gathered = group.gather(torch.cat([mean, squares, mean.new_full((1,), count)]))
+    means, sums, n = gathered.split([len(mean), len(mean), 1], dim=1)
     total = n.sum()
-    whole_mean = (n * means).sum(0) / total
+    divisor = total.clamp_min(1)
+    whole_mean = (n * means).sum(0) / divisor
     whole_sum = (sums + n * (means - whole_mean).square()).sum(0)
-    return whole_mean, whole_sum / total
+    return whole_mean, whole_sum / divisor, total
 
 
 class _Normalize(torch.autograd.Function):
@@ -90,13 +93,13 @@ class _Normalize(torch.autograd.Function):
         bias: Tensor | None,
         mean: Tensor,
         scale: Tensor,
-        count: int,
-        total: int,
+        rows: int,
+        total: Tensor,
         group: Collectives,
     ) -> Tensor:
         normal = (x - _spread(mean, x)) * _spread(scale, x)
         ctx.save_for_backward(normal, weight, scale)
-        ctx.count, ctx.total, ctx.group, ctx.dtype = count, total, group, x.dtype
+        ctx.rows, ctx.total, ctx.group, ctx.dtype = rows, total, group, x.dtype
         out = normal if weight is None else normal * _spread(weight, x)
         return (out if bias is None else out + _spread(bias, x)).to(x.dtype)
 
@@ -112,7 +115,7 @@ class _Normalize(torch.autograd.Function):
         ctx.group.sum([sums])
         mean, mean_along = (_spread(part / ctx.total, grad) for part in sums)
         grad_x = (grad - mean - normal * mean_along) * _spread(scale, grad)
-        if not ctx.count:  # a row that counts nothing has not moved the statistics
+        if not ctx.rows:  # a row that counts nothing has not moved the statistics
             grad_x = torch.zeros_like(grad_x)
         if weight is not None:
             grad_x = grad_x * _spread(weight, grad)
