@@ -153,7 +153,8 @@ class TrainedLearner(RepresentationLearner):
                     room = free_memory(CPU) // processes.per_machine
                     plan = plan_with_room(plan, present, given, room)
         plan, state = processes.agree_on_start(plan, state)
-        spec.materialize()
+        with self._explained_memory(device):
+            spec.materialize()
         monitor = CollapseMonitor(spec.method.modules["encoder"], context.source)
         trainer = Trainer(
             spec.method,
