@@ -25,7 +25,7 @@ class GraphCaptureWarning(UserWarning):
 
 
 class LessMemoryWarning(UserWarning):
-    """Warning raised when memory did not suffice and training continues with less, more slowly."""
+    """Warning raised when memory did not suffice, and work continues with less, more slowly."""
 
 
 class DataFileError(ValueError):

@@ -1,6 +1,7 @@
 """fit(checkpoint=…): a fit that stops continues bit for bit."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,13 @@ from sklearn.base import clone
 
 import aleator
 from aleator.evaluation import fine_tune
-from aleator.exceptions import CheckpointError, CheckpointWarning, InterruptedTrainingWarning
+from aleator.exceptions import (
+    CheckpointError,
+    CheckpointWarning,
+    InterruptedTrainingWarning,
+    LessMemoryWarning,
+)
+from aleator.training import continuation
 from aleator.training.checkpoint import CheckpointFolder
 from tests.estimators.stopped_fits import StoppedError, stop, stop_after
 from tests.small import ALL, TRAINED, small, small_lfr
@@ -126,15 +133,43 @@ def test_other_conditions_are_a_warning(table, tmp_path, monkeypatch):
         torch.set_num_threads(threads)
 
 
+def free(patch, found):
+    for user in ("training.plan", "estimators.trained"):
+        patch.setattr(f"aleator.{user}.free_memory", lambda device: found)
+
+
 def test_a_run_keeps_its_plan(table, tmp_path, monkeypatch):
     """Less memory is free when it continues: what is kept and what is computed stays the same."""
     stop(monkeypatch, small_lfr(), table, None, tmp_path, writes=3)
     with monkeypatch.context() as patch:
-        patch.setattr("aleator.training.plan.free_memory", lambda device: 0)
+        free(patch, 0)
         resumed = small_lfr().fit(table, checkpoint=tmp_path)
     assert resumed.plan_.where("targets") == "device"
     assert_same_fit(resumed, small_lfr().fit(table))
     assert small_lfr(memory_limit=0).fit(table).plan_.where("targets") == "recomputed"
+
+
+def test_a_run_that_would_be_killed_for_its_plan_changes_it(table, tmp_path, monkeypatch):
+    """Targets have 3840 bytes, the embedding has 1920."""
+    whole = small_lfr(epochs=3).fit(table)
+    folder = tmp_path / "run"
+    stop(monkeypatch, small_lfr(epochs=3), table, None, folder, writes=3)
+    monkeypatch.setattr(continuation, "_LITTLE", 0)
+    with monkeypatch.context() as patch:
+        free(patch, 6500)  # too little to begin with, but enough to continue
+        assert small_lfr(epochs=3).fit(table).plan_.where("embedding") == "recomputed"
+        copy = shutil.copytree(folder, tmp_path / "copy")
+        assert_same_fit(small_lfr(epochs=3).fit(table, checkpoint=copy), whole)
+        free(patch, 5000)
+        with pytest.warns(LessMemoryWarning, match="'targets' is now computed again"):
+            changed = small_lfr(epochs=3).fit(table, checkpoint=folder)
+        free(patch, 0)
+        finished = small_lfr(epochs=3).fit(table, checkpoint=folder)  # needs no memory
+    assert changed.plan_.where("targets") == "recomputed"
+    assert changed.plan_.where("embedding") == "device"
+    assert finished.plan_ == changed.plan_, "the changed plan was saved"
+    ours, theirs = ([r["loss"] for r in run.history_] for run in (changed, whole))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4)
 
 
 @pytest.fixture

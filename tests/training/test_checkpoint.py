@@ -9,6 +9,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -39,14 +40,16 @@ def names(folder):
 @pytest.mark.parametrize(
     ("value", "expected"),
     [(3, Interval(steps=3)), ("30 s", Interval(seconds=30)), ("5 min", Interval(seconds=300)),
-     ("1.5 hours", Interval(seconds=5400)), ("10sec", Interval(seconds=10))],
+     ("1.5 hours", Interval(seconds=5400)), ("10sec", Interval(seconds=10)),
+     (np.int64(5), Interval(steps=5))],
 )  # fmt: skip
 def test_intervals(value, expected):
     assert Interval.parse(value) == expected
 
 
 @pytest.mark.parametrize(
-    "value", [0, -1, True, 2.5, None, "often", "0 min", "5", "5 days", "min 5"]
+    "value",
+    [0, -1, True, np.int64(0), np.True_, 2.5, None, "often", "0 min", "5", "5 days", "min 5"],
 )
 def test_other_intervals_are_refused(value):
     with pytest.raises(ValueError, match="checkpoint_every must be a number of steps"):

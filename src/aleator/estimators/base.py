@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -46,8 +47,12 @@ from aleator.networks.shapes import checked_output_width
 from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.distribution import OneProcess
 from aleator.training.embedding import embed
+from aleator.training.memory_errors import explained_memory
 from aleator.training.sampler import Sampler
 from aleator.validation import check_optional_int
+
+# Parameters on which it depends how much memory is needed before training.
+_SIZES = ("n_projectors", "n_extra_projectors", "target_dim", "n_features", "embedding_dim")
 
 
 @estimator
@@ -95,6 +100,12 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _join_processes(self, *arguments: Any, **named: Any) -> OneProcess | None:
         """Return the processes that fit together; None if others did so, with these arguments."""
         return OneProcess()
+
+    def _explained_memory(self, device: torch.device) -> AbstractContextManager[None]:
+        """Context of what is done before training, in which errors of memory say what to try."""
+        names = [name for name in _SIZES if hasattr(self, name)]
+        lower = f"lower {', '.join(names)}, or " if names else ""
+        return explained_memory(device, "to prepare the fit", f"{lower}fit on another device")
 
     def _train(
         self, spec: TrainingSpec, context: FitContext, device: torch.device
@@ -196,7 +207,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 run.checkpoints,
                 processes,
             )
-            spec = self._prepare(context)
+            with self._explained_memory(device):
+                spec = self._prepare(context)
             result = self._train(spec, context, device)
         for module in spec.method.modules.values():
             module.to("cpu").to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]

@@ -10,8 +10,13 @@ import torch
 from aleator.estimators.base import RepresentationLearner
 from aleator.estimators.declaration import estimator
 from aleator.estimators.fit_context import FitContext, TrainingResult, TrainingSpec
-from aleator.training.continuation import plan_of_state, warn_of_other_conditions
-from aleator.training.devices import resolve_precision
+from aleator.training.continuation import (
+    is_finished,
+    plan_of_state,
+    plan_with_room,
+    warn_of_other_conditions,
+)
+from aleator.training.devices import CPU, free_memory, resolve_precision
 from aleator.training.distribution import OneProcess
 from aleator.training.host_rows import TensorRows, rows_of
 from aleator.training.launch import ProcessChoice
@@ -142,9 +147,14 @@ class TrainedLearner(RepresentationLearner):
             warn_of_other_conditions(state, device, processes.size)
             limit = context.checkpoints.record["parameters"].get("memory_limit")
             # What is free on the device now may be another part of its memory than it was then.
-            plan = plan_of_state(state, plan) if limit == self.memory_limit else plan
+            if limit == self.memory_limit:
+                present, plan = plan, plan_of_state(state, plan)
+                if not is_finished(state, duration.count):
+                    room = free_memory(CPU) // processes.per_machine
+                    plan = plan_with_room(plan, present, given, room)
         plan, state = processes.agree_on_start(plan, state)
-        spec.materialize()
+        with self._explained_memory(device):
+            spec.materialize()
         monitor = CollapseMonitor(spec.method.modules["encoder"], context.source)
         trainer = Trainer(
             spec.method,

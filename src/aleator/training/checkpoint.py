@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -69,8 +70,8 @@ class Interval:
         -------
         Interval
         """
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
-            return cls(steps=value)
+        if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
+            return cls(steps=int(value))
         match = _INTERVAL.fullmatch(value) if isinstance(value, str) else None
         if match is not None and float(match[1]) > 0:
             return cls(seconds=float(match[1]) * _SECONDS[match[2][0]])

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from aleator.exceptions import CheckpointError, CheckpointWarning
+from aleator.exceptions import CheckpointError, CheckpointWarning, LessMemoryWarning
 from aleator.training.devices import rounding_conditions
-from aleator.training.plan import Plan
+from aleator.training.plan import DEVICE, HOST, Plan
+
+# A run that continues may keep more of the free memory than a new one, since what is computed again
+# is rounded in other ways; and no run is killed for keeping as little as this.
+_SHARE_FOR_KEPT = 0.9
+_LITTLE = 64 << 20
 
 
 @contextmanager
@@ -100,7 +106,7 @@ def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
     """Return the plan that a state was trained with, or `present` if it is for other devices.
 
     A column that is computed again for every batch is rounded in other ways than one that is kept,
-    so that a run continues with its own plan, whatever memory is free now.
+    so that a run continues with its own plan, also if less memory is free now.
 
     Parameters
     ----------
@@ -126,6 +132,61 @@ def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
         for name in ("device", "precision", "processes")
     )
     return saved if same else present
+
+
+def plan_with_room(plan: Plan, present: Plan, given: Container[str], free: int) -> Plan:
+    """Return a plan that keeps no more on the host than there is room for, with a warning if less.
+
+    The kernel kills a process for what it keeps in the memory of the host. Unlike on a GPU, there
+    is no error after which training could continue with less.
+
+    Parameters
+    ----------
+    plan : Plan
+        Plan with which a run was trained.
+    present : Plan
+        Plan that a new run would have now.
+    given : container of str
+        Names of the columns that are not derived from others, and need no further memory.
+    free : int
+        Bytes of the host that are free.
+
+    Returns
+    -------
+    Plan
+        Columns that do not fit, the largest first, are where `present` has them.
+
+    Examples
+    --------
+    >>> from aleator.training.plan import Placement
+    >>> then, now = (
+    ...     Plan("cpu", "32", False, 128, (Placement("targets", where, 2**30),), 2**30)
+    ...     for where in ("device", "recomputed")
+    ... )
+    >>> plan_with_room(then, now, {"input"}, free=2**31) == then
+    True
+    """
+    on_host = {DEVICE, HOST} if torch.device(plan.device).type == "cpu" else {HOST}
+    kept = {p.name: p for p in plan.placements if p.where in on_host and p.name not in given}
+    places = {place.name: place for place in present.placements}
+    moved = []
+    for name, place in sorted(kept.items(), key=lambda item: -item[1].bytes):
+        if sum(p.bytes for p in kept.values()) <= max(_LITTLE, _SHARE_FOR_KEPT * free):
+            break
+        if name in places and places[name].where not in on_host:
+            del kept[name]
+            moved.append(replace(place, where=places[name].where))
+    if not moved:
+        return plan
+    measures = ", ".join(f"the column {place.name!r} is now {place.description}" for place in moved)
+    warnings.warn(
+        f"less memory is free than before: {measures}, and training continues, but will not be the "
+        "same bit for bit as without a stop",
+        LessMemoryWarning,
+        stacklevel=2,
+    )
+    changed = {place.name: place for place in moved}
+    return replace(plan, placements=tuple(changed.get(p.name, p) for p in plan.placements))
 
 
 def warn_of_other_conditions(

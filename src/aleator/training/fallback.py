@@ -17,31 +17,12 @@ from aleator.exceptions import LessMemoryWarning
 from aleator.training.devices import rng_state, set_rng_state
 from aleator.training.head_bank import uses_batch_norm
 from aleator.training.host_rows import HostRows
+from aleator.training.memory_errors import memory_error
 from aleator.training.method import Method, Phase
 from aleator.training.micro_batches import can_be_divided
 from aleator.training.phase_state import PhaseState
 from aleator.training.plan import DEVICE, HOST, RECOMPUTED, STREAMED, Placement, Plan
 from aleator.training.sampler import Sampler
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory could not be allocated, on a GPU or on the host.
-
-    Examples
-    --------
-    >>> is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
-    True
-    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
-    True
-    >>> is_out_of_memory(RuntimeError("shapes do not match"))
-    False
-    """
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    text = str(error)
-    return isinstance(error, RuntimeError) and (
-        "DefaultCPUAllocator" in text or "not enough memory" in text
-    )
 
 
 def less_resident(plan: Plan, origins: Mapping[str, str | None]) -> tuple[Plan, Placement] | None:
@@ -173,14 +154,12 @@ def out_of_memory(plan: Plan, failure: str, phase: Phase | None = None) -> Memor
     >>> out_of_memory(Plan("cuda:0", "32", False, 8, (), 100), "CUDA out of memory. Tried to …")
     MemoryError('memory does not suffice on cuda:0 for batches of 8 rows, ...')
     """
-    reason = failure.strip().partition("\n")[0] or "out of memory"
     why = "no more of it can be freed"
     if phase is not None and any(uses_batch_norm(module) for module in phase.row_wise):
         why += ", nor can a batch be divided, since the networks normalize batches"
-    return MemoryError(
-        f"memory does not suffice on {plan.device} for batches of {plan.batch_size} rows, and "
-        f"{why}: lower batch_size or embedding_dim, or train on another device ({reason})"
-    )
+    purpose = f"for batches of {plan.batch_size} rows, and {why}"
+    advice = "lower batch_size or embedding_dim, or train on another device"
+    return memory_error(plan.device, purpose, advice, failure)
 
 
 def undo_step(state: PhaseState, sampler: Sampler, device: torch.device) -> Callable[[], None]:

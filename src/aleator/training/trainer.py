@@ -26,10 +26,11 @@ from aleator.training.devices import (
     set_rng_state,
 )
 from aleator.training.distribution import OneProcess
-from aleator.training.fallback import is_out_of_memory, out_of_memory, plan_for_less, undo_step
+from aleator.training.fallback import out_of_memory, plan_for_less, undo_step
 from aleator.training.host_rows import HostRows
 from aleator.training.interrupts import DeferredInterrupt
 from aleator.training.math_mode import math_mode
+from aleator.training.memory_errors import is_out_of_memory
 from aleator.training.method import Method, Phase
 from aleator.training.modes import Modes
 from aleator.training.monitor import CollapseMonitor
