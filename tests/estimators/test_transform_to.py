@@ -279,7 +279,7 @@ def test_mistakes_are_explained_before_anything_is_written(folder, model, tmp_pa
         (source, out, {"keep": "id"}, "keep must be a list"),
         (source, out, {"rows_per_part": 0}, "rows_per_part must be an integer of at least 1"),
         (array, out, {"keep": ["id"]}, "keep needs columns with names, but X is ndarray"),
-        (source, "s3://bucket/out", {}, "writes to a local folder"),
+        (source, "s3://bucket/out", {}, "is a URL: give the path of a local folder"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.transform_to(X, target, **arguments)

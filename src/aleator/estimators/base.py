@@ -15,7 +15,7 @@ from torch import nn
 
 from aleator import serialization
 from aleator.estimators.declaration import estimator
-from aleator.estimators.embedding_parts import check_folder, write_parts
+from aleator.estimators.embedding_parts import write_parts
 from aleator.estimators.fit_context import (
     FitContext,
     Seeds,
@@ -47,7 +47,7 @@ from aleator.training.devices import resolve_device, resolve_precision, seeded
 from aleator.training.distribution import OneProcess
 from aleator.training.embedding import embed
 from aleator.training.sampler import Sampler
-from aleator.validation import check_optional_int
+from aleator.validation import check_local, check_optional_int
 
 
 @estimator
@@ -151,6 +151,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         serialization.check_all_stored(self.get_params(deep=False))
         self._check_parameters()
         resolve_precision(self.precision, resolve_device(self.device))
+        checkpoint = None if checkpoint is None else check_local("checkpoint", checkpoint)
         saving = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
         processes = self._join_processes(X, y, sample_order=sample_order, **saving)
         if processes is not None:
@@ -280,7 +281,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         check_is_fitted(self)
         import_pyarrow()
         check_optional_int("rows_per_part", rows_per_part, minimum=1)
-        target = check_folder(folder)
+        target = check_local("folder", folder)
         features, kept = separate_kept(X, self._known_names(), keep)
         source = self._read_new(features)
         device = resolve_device(self.device)
@@ -299,7 +300,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             The folder, which is created if it does not exist.
         """
         check_is_fitted(self)
-        serialization.save(self, path, networks=self._networks, attributes=self._saved_attributes)
+        folder = check_local("path", path)
+        serialization.save(self, folder, networks=self._networks, attributes=self._saved_attributes)
 
     def training_views(self, source: Source) -> ViewPair | None:
         """Two views that a fitted estimator compared in training.

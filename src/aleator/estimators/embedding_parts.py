@@ -299,10 +299,3 @@ def _digest_of_source(X: Any, source: AdapterSource) -> str:
     if isinstance(X, (str, os.PathLike)) and os.path.isfile(X):
         return json_digest([*about, os.fspath(X), *version_of(os.fspath(X))])
     return json_digest([*about, checksum_of(raw)])
-
-
-def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return a folder on the disk; a URL is refused."""
-    if "://" in os.fspath(folder):
-        raise ValueError(f"{os.fspath(folder)!r} is a URL: transform_to writes to a local folder")
-    return Path(folder)
