@@ -276,7 +276,9 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Raises
         ------
         ValueError
-            If the folder holds anything else. It is left as it was.
+            If the folder holds anything else, or another call is writing into it. It is left as it
+            was. Processes that run the same script, as under torchrun, wait for each other instead,
+            and the first one writes.
         """
         check_is_fitted(self)
         import_pyarrow()
