@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import aleator
@@ -52,7 +53,8 @@ def script_of_distributed(table, folder, devices="devices=2"):
     document = (DOCS / "distributed.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```python\n(# train\.py\n.*?)```", document, re.DOTALL)
     assert "devices=2" in script
-    (folder / "train.py").write_text(script.replace("devices=2", devices), encoding="utf-8")
+    script = script.replace("devices=2", devices) + 'lfr.transform_to(X, "embedding")\n'
+    (folder / "train.py").write_text(script, encoding="utf-8")
     np.save(folder / "X.npy", table)
     # Without the GPU that the machine may have: there is only one.
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -67,6 +69,8 @@ def test_the_script_for_several_devices(start, table, embedding, tmp_path):
     assert model.devices == 2
     np.testing.assert_allclose(model.transform(table), embedding, atol=0.01)
     assert list((tmp_path / "runs" / "1").glob("checkpoint-*"))
+    written = pq.read_table(tmp_path / "embedding").to_pandas().to_numpy()
+    np.testing.assert_allclose(written, model.transform(table), atol=1e-6)
 
 
 def test_the_script_for_several_machines(table, embedding, tmp_path):

@@ -11,6 +11,7 @@ from torch import nn
 from aleator import methods, serialization
 from aleator.estimators import RepresentationLearner, restored_estimator
 from aleator.exceptions import ModelFileError
+from aleator.validation import check_local
 
 
 def load(
@@ -62,8 +63,9 @@ def load(
             raise ValueError(f"classes must be subclasses of an estimator of aleator, got {cls!r}")
         known[cls.__name__] = cls
     given = {name: modules for name, modules in networks.items() if modules is not None}
-    with serialization.complete(path):
-        saved = serialization.read(path)
+    folder = check_local("path", path)
+    with serialization.complete(folder):
+        saved = serialization.read(folder)
         if saved.estimator not in known:
             raise ModelFileError(
                 f"{path} holds a {saved.estimator}, which is not an estimator of this version of "

@@ -10,7 +10,6 @@ import contextlib
 import copy
 import dataclasses
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -99,7 +98,7 @@ class SavedModel:
 
 def save(
     estimator: Any,
-    path: str | os.PathLike[str],
+    path: Path,
     *,
     networks: Mapping[str, ChosenByParameters],
     attributes: Sequence[str],
@@ -132,13 +131,12 @@ def save(
             tensors[f"attributes/{name}"] = torch.from_numpy(value)
     # Tensors that share memory are copied, since safetensors refuses them.
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-    model_folder.write(Path(path), content, tensors)
+    model_folder.write(path, content, tensors)
 
 
-def read(path: str | os.PathLike[str]) -> SavedModel:
+def read(folder: Path) -> SavedModel:
     """Read a model folder, also one of an older version of the format."""
-    folder = Path(path)
-    with complete(path):
+    with complete(folder):
         content, tensors = migrate(*model_folder.read(folder))
         attributes = {k: _decode_attribute(v) for k, v in content["attributes"].items()}
         attributes |= {k: v.numpy() for k, v in _below(tensors, "attributes/").items()}
@@ -166,14 +164,14 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
 
 
 @contextlib.contextmanager
-def complete(path: str | os.PathLike[str]) -> Iterator[None]:
+def complete(folder: Path) -> Iterator[None]:
     """Turn whatever a wrong entry of a description leads to into an error that names the file."""
     try:
         yield
     except ModelFileError:
         raise
     except _WRONG_ENTRY_ERRORS as error:
-        description = Path(path) / model_folder.DESCRIPTION
+        description = folder / model_folder.DESCRIPTION
         raise ModelFileError(f"{description} has a missing or invalid entry: {error}") from error
 
 

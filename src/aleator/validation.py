@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+# Also chained ("zip::s3://…"), and as pathlib leaves them: s3:/bucket. "C:/" is not one.
+_URL = re.compile(r"([a-z][a-z0-9+.-]+::)*[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
 
 def check_int(name: str, value: Any, minimum: int) -> int:
@@ -76,3 +82,31 @@ def check_choice(name: str, value: Any, allowed: Sequence[str], alternative: str
     if not (isinstance(value, str) and value in allowed):
         names = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {names}{alternative}, got {value!r}")
+
+
+def check_local(name: str, folder: str | os.PathLike[str]) -> Path:
+    """Return a folder that is on the disk; a URL is refused, which would become a folder ``s3:``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    folder : str or path-like
+        Its value.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> check_local("checkpoint", "runs/1").name
+    '1'
+    >>> check_local("checkpoint", "s3://bucket/runs/1")
+    Traceback (most recent call last):
+    ValueError: checkpoint='s3://bucket/runs/1' is a URL: give the path of a local folder
+    """
+    given = os.fsdecode(folder)
+    if _URL.match(given):
+        raise ValueError(f"{name}={given!r} is a URL: give the path of a local folder")
+    return Path(given)

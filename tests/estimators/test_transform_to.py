@@ -133,6 +133,30 @@ def test_a_process_that_is_killed_leaves_whole_parts_and_is_continued(folder, mo
         assert pq.read_table(out / name).equals(pq.read_table(tmp_path / "at-once" / name)), name
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not locked there")
+def test_a_second_process_is_refused_and_does_not_disturb_the_first(folder, model, tmp_path):
+    out = tmp_path / "out"
+    process = subprocess.Popen([sys.executable, "-c", SLOW, str(folder), str(out)], cwd=ROOT)
+    deadline = time.time() + 120
+    try:
+        while not list(out.glob(".part-*")):  # the part that the first is writing
+            assert process.poll() is None
+            assert time.time() < deadline
+            time.sleep(0.002)
+        arguments = {"keep": ["id"], "rows_per_part": 1000}
+        with pytest.raises(ValueError, match="another call of transform_to is writing into") as two:
+            model.transform_to(folder / "x.parquet", out, **arguments)
+        assert len(str(two.value).splitlines()) == 1
+        assert process.wait(120) == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert len(parts_in(out)) == 10
+    before = changes(out)
+    model.transform_to(folder / "x.parquet", out, **arguments)
+    assert changes(out) == before, "the first has written everything"
+
+
 def test_damaged_and_missing_parts_are_written_again(folder, model, tmp_path):
     out = tmp_path / "out"
     model.transform_to(folder / "x.parquet", out, rows_per_part=1000)
@@ -279,7 +303,7 @@ def test_mistakes_are_explained_before_anything_is_written(folder, model, tmp_pa
         (source, out, {"keep": "id"}, "keep must be a list"),
         (source, out, {"rows_per_part": 0}, "rows_per_part must be an integer of at least 1"),
         (array, out, {"keep": ["id"]}, "keep needs columns with names, but X is ndarray"),
-        (source, "s3://bucket/out", {}, "writes to a local folder"),
+        (source, "s3://bucket/out", {}, "is a URL: give the path of a local folder"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.transform_to(X, target, **arguments)

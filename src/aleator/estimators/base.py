@@ -16,7 +16,7 @@ from torch import nn
 
 from aleator import serialization
 from aleator.estimators.declaration import estimator
-from aleator.estimators.embedding_parts import check_folder, write_parts
+from aleator.estimators.embedding_parts import write_parts
 from aleator.estimators.fit_context import (
     FitContext,
     Seeds,
@@ -49,7 +49,7 @@ from aleator.training.distribution import OneProcess
 from aleator.training.embedding import embed
 from aleator.training.memory_errors import explained_memory
 from aleator.training.sampler import Sampler
-from aleator.validation import check_optional_int
+from aleator.validation import check_local, check_optional_int
 
 # Parameters on which it depends how much memory is needed before training.
 _SIZES = ("n_projectors", "n_extra_projectors", "target_dim", "n_features", "embedding_dim")
@@ -162,6 +162,7 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         serialization.check_all_stored(self.get_params(deep=False))
         self._check_parameters()
         resolve_precision(self.precision, resolve_device(self.device))
+        checkpoint = None if checkpoint is None else check_local("checkpoint", checkpoint)
         saving = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
         processes = self._join_processes(X, y, sample_order=sample_order, **saving)
         if processes is not None:
@@ -287,12 +288,14 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Raises
         ------
         ValueError
-            If the folder holds anything else. It is left as it was.
+            If the folder holds anything else, or another call is writing into it. It is left as it
+            was. Processes that run the same script, as under torchrun, wait for each other instead,
+            and the first one writes.
         """
         check_is_fitted(self)
         import_pyarrow()
         check_optional_int("rows_per_part", rows_per_part, minimum=1)
-        target = check_folder(folder)
+        target = check_local("folder", folder)
         features, kept = separate_kept(X, self._known_names(), keep)
         source = self._read_new(features)
         device = resolve_device(self.device)
@@ -311,7 +314,8 @@ class RepresentationLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             The folder, which is created if it does not exist.
         """
         check_is_fitted(self)
-        serialization.save(self, path, networks=self._networks, attributes=self._saved_attributes)
+        folder = check_local("path", path)
+        serialization.save(self, folder, networks=self._networks, attributes=self._saved_attributes)
 
     def training_views(self, source: Source) -> ViewPair | None:
         """Two views that a fitted estimator compared in training.

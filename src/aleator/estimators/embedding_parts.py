@@ -3,7 +3,8 @@
 A part is written under a temporary name, which readers of Parquet skip, and renamed when it is on
 disk. A folder therefore holds whole parts only, whenever the process ends, and the next call writes
 those that are missing. `_manifest.json` says which model and which data they belong to. A part that
-is there counts as whole if its footer, which is written last, has its number of rows.
+is there counts as whole if its footer, which is written last, has its number of rows. One call at a
+time writes into a folder, which is locked.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from aleator.atomic_io import describe_failure, json_digest, new_file, write_file
+from aleator.atomic_io import describe_failure, json_digest, make_folder, new_file, write_file
 from aleator.estimators.kept_columns import KeptColumns, check_names_differ
+from aleator.folder_lock import lock_folder
 from aleator.inputs import AdapterSource, PiecewiseSource, Source, checksum_of
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.files import version_of
 from aleator.training.columns import rows_per_piece
 from aleator.training.embedding import embed_chunks
+from aleator.training.launch import in_group
 
 MANIFEST = "_manifest.json"
 _FORMAT = 2
@@ -173,30 +176,48 @@ def write_parts(
     if rows_per_part is None:
         rows_per_part = max(1, _PART_BYTES // (4 * len(names) * piece)) * piece
     writer = PartWriter(folder, source, kept, names, rows_per_part)
-    _check_manifest(
-        folder,
-        {
-            "format": _FORMAT,
-            "model": _digest_of_model(estimator),
-            "source": _digest_of_source(X, source),
-            "rows": len(source),
-            "rows_per_part": rows_per_part,
-            "keep": kept.names,
-            "kept_values": kept.fingerprint(),
-            "columns": names,
-        },
-    )
-    missing = writer.missing()
-    for first, last in _runs(missing):
-        start, stop = writer.rows(first)[0], writer.rows(last)[1]
-        embedded = embed_chunks(
-            estimator.encoder_, source, device, precision, rows=piece, start=start, stop=stop
-        )
-        group = max(1, _ROW_GROUP_BYTES // (4 * len(names)))
-        rows = _Regrouped(embedded)
-        for part in range(first, last + 1):
-            begin, end = writer.rows(part)
-            writer.write(part, rows.take(end - begin, group))
+    manifest = {
+        "format": _FORMAT,
+        "model": _digest_of_model(estimator),
+        "source": _digest_of_source(X, source),
+        "rows": len(source),
+        "rows_per_part": rows_per_part,
+        "keep": kept.names,
+        "kept_values": kept.fingerprint(),
+        "columns": names,
+    }
+    group = max(1, _ROW_GROUP_BYTES // (4 * len(names)))
+    with _held(folder):
+        _check_manifest(folder, manifest)
+        for first, last in _runs(writer.missing()):
+            start, stop = writer.rows(first)[0], writer.rows(last)[1]
+            embedded = embed_chunks(
+                estimator.encoder_, source, device, precision, rows=piece, start=start, stop=stop
+            )
+            rows = _Regrouped(embedded)
+            for part in range(first, last + 1):
+                begin, end = writer.rows(part)
+                writer.write(part, rows.take(end - begin, group))
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Create a folder, and hold it while parts are written.
+
+    Processes that run the same script wait for the first of them, and find its parts. A message
+    between them would wait forever where only one of them calls `transform_to`.
+    """
+    with ExitStack() as held:
+        with _explained("the embedding", folder):
+            make_folder(folder)
+            try:
+                held.enter_context(lock_folder(folder, wait=in_group()))
+            except BlockingIOError:
+                raise ValueError(
+                    f"another call of transform_to is writing into {folder}: wait until it has "
+                    "ended, or choose another folder"
+                ) from None
+        yield
 
 
 class _Regrouped:
@@ -252,12 +273,11 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest, or check that the folder has the same; remove what a crash left."""
     path = folder / MANIFEST
     if not path.exists():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if not folder.is_dir() or any(folder.iterdir()):
             raise ValueError(
                 f"{folder} is not empty, and was not written by transform_to: choose another folder"
             )
         with _explained("the embedding", folder):
-            folder.mkdir(parents=True, exist_ok=True)
             write_file(path, json.dumps(manifest, indent=1).encode())
         return
     try:
@@ -299,10 +319,3 @@ def _digest_of_source(X: Any, source: AdapterSource) -> str:
     if isinstance(X, (str, os.PathLike)) and os.path.isfile(X):
         return json_digest([*about, os.fspath(X), *version_of(os.fspath(X))])
     return json_digest([*about, checksum_of(raw)])
-
-
-def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return a folder on the disk; a URL is refused."""
-    if "://" in os.fspath(folder):
-        raise ValueError(f"{os.fspath(folder)!r} is a URL: transform_to writes to a local folder")
-    return Path(folder)

@@ -8,7 +8,6 @@ limit, after which numbers are rounded in other ways.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,7 +58,7 @@ def open_run(
     data: RawData,
     labels: Any,
     sample_order: Tensor | None,
-    checkpoint: str | os.PathLike[str] | None,
+    checkpoint: Path | None,
     checkpoint_every: int | str,
     *,
     resume: bool,
@@ -77,7 +76,7 @@ def open_run(
         Labels, for estimators that use them.
     sample_order : Tensor or None
         Order of the samples, if it is given.
-    checkpoint : str, path-like or None
+    checkpoint : Path or None
         The folder; None: nothing is saved.
     checkpoint_every : int or str
         Steps or time between two checkpoints.
@@ -108,7 +107,7 @@ def open_run(
     if checkpoint is None or not processes.is_first:
         yield Run(**processes.agree_on_run(lambda: _identity(record()), draw_seeds))
         return
-    with CheckpointFolder(Path(checkpoint), every) as folder:
+    with CheckpointFolder(checkpoint, every) as folder:
         stored = None
 
         def seeds_of_folder() -> dict[str, Any]:

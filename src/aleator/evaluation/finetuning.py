@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +18,7 @@ from aleator.evaluation.results import Evaluation
 from aleator.inputs import SomeRows, Source
 from aleator.inputs.pieces import BUFFER_SIZE
 from aleator.methods import Supervised
+from aleator.validation import check_local
 
 
 def fine_tune(
@@ -87,6 +87,7 @@ def fine_tune(
     check_is_fitted(model)
     if not 0 < label_fraction <= 1:
         raise ValueError(f"label_fraction must be above 0 and at most 1, got {label_fraction!r}")
+    saved = None if checkpoint is None else check_local("checkpoint", checkpoint)
     start = perf_counter()
     train, test = _converted(model, X_train), _converted(model, X_test)
     train_labels, test_labels = np.asarray(y_train), np.asarray(y_test)
@@ -94,9 +95,9 @@ def fine_tune(
     check_labels("y_test", test_labels, len(test))
 
     def saved_in(seed: int) -> dict[str, Any]:
-        if checkpoint is None:
+        if saved is None:
             return {}
-        folder = Path(checkpoint) / f"seed-{seed}"
+        folder = saved / f"seed-{seed}"
         return {"checkpoint": folder, "checkpoint_every": checkpoint_every, "resume": resume}
 
     metrics_per_seed = []

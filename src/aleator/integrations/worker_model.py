@@ -14,6 +14,7 @@ from typing import Any
 from aleator.exceptions import ModelFileError
 from aleator.loading import load
 from aleator.model_folder import DESCRIPTION
+from aleator.validation import check_local
 
 # Workers live long and may see many models; only the last ones stay in memory.
 _MOST_LOADED = 4
@@ -49,7 +50,7 @@ class WorkerModel:
     @classmethod
     def saved_in(cls, folder: str | os.PathLike[str]) -> WorkerModel:
         """Describe the model that is in a folder now."""
-        path = os.path.abspath(folder)
+        path = os.path.abspath(check_local("model", folder))
         return cls(path, _digest_of(path))
 
     def get(self) -> Any:

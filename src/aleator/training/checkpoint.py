@@ -18,7 +18,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import Any
 from aleator.atomic_io import describe_failure, make_folder, replace_folder, write_file
 from aleator.data_files import FileFormat, read_tensors, tensors_to_bytes
 from aleator.exceptions import CheckpointError, CheckpointWarning, DataFileError
+from aleator.folder_lock import lock_folder
 from aleator.training.state_tree import pack, unpack
 
 RUN, STATE, TENSORS = "run.json", "state.json", "tensors.safetensors"
@@ -128,7 +129,7 @@ class CheckpointFolder:
         self.path = path
         self.every = every
         self.record: dict[str, Any] = {}
-        self._lock: int | None = None
+        self._held = ExitStack()
         self._steps_then = 0
         self._time_then = time.monotonic()
 
@@ -137,7 +138,7 @@ class CheckpointFolder:
             raise CheckpointError(f"checkpoint={str(self.path)!r} is a file: give a folder")
         try:
             make_folder(self.path)
-            self._lock = _lock(self.path)
+            self._held.enter_context(lock_folder(self.path))
         except BlockingIOError:
             raise CheckpointError(
                 f"another process is training with the checkpoint folder {self.path}: wait for it, "
@@ -153,9 +154,7 @@ class CheckpointFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._lock is not None:
-            os.close(self._lock)  # which also unlocks
-            self._lock = None
+        self._held.close()
 
     def begin(self, record: dict[str, Any], *, resume: bool) -> dict[str, Any] | None:
         """Begin a run in an empty folder, or return the record of the run that is there.
@@ -333,20 +332,3 @@ def _remove(path: Path) -> None:
         os.replace(path, hidden)
         path = hidden
     shutil.rmtree(path)
-
-
-def _lock(path: Path) -> int | None:
-    """Lock a folder for this process; the lock ends with the process, however it ends."""
-    try:
-        import fcntl
-    except ImportError:  # on Windows
-        return None
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise
-    except OSError:
-        pass  # a file system without locks
-    return handle

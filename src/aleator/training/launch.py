@@ -141,6 +141,21 @@ class ProcessChoice:
         return torch.device("cuda", int(local))
 
 
+def in_group() -> bool:
+    """Whether this process is one of several that run the same script, as far as torch knows.
+
+    Examples
+    --------
+    >>> in_group()
+    False
+    """
+    if _is_initialized():
+        return torch.distributed.get_world_size() > 1
+    # Started by torchrun, before there is a group.
+    started = torch.distributed.is_available() and torch.distributed.is_torchelastic_launched()
+    return started and int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
 def _is_initialized() -> bool:
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
