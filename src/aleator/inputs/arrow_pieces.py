@@ -20,6 +20,8 @@ from aleator.exceptions import DamagedFileError
 from aleator.inputs.arrow_values import import_pyarrow
 from aleator.inputs.files import CSV, Files, naming
 
+# Columns that have no values have no buffers, and any number of rows.
+_MOST_EMPTY_ROWS = 1 << 24
 _BATCH_ROWS = 1 << 15
 _READ_BYTES = 1 << 20
 
@@ -72,7 +74,7 @@ def pieces_of_dataset(
                 pieces += _row_groups(fragment, dataset.schema, file, rows_per_piece)
             elif fragment.format.default_extname in ("ipc", "feather", "arrow"):
                 source = fragment.filesystem.open_input_file(fragment.path)
-                pieces += _ArrowFile(source).pieces(file, rows_per_piece)
+                pieces += _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
             else:
                 pieces += copy_to_arrow(
                     fragment.to_batches(), fragment.physical_schema, file, rows_per_piece
@@ -116,7 +118,7 @@ def copy_to_arrow(
             for batch in batches:
                 for start in range(0, batch.num_rows, rows_per_piece):
                     writer.write_batch(batch.slice(start, rows_per_piece))
-        copy = _ArrowFile(pa.OSFile(path))
+        copy = _ArrowFile(pa.OSFile(path), trusted=True)
     except OSError as error:
         os.unlink(path)
         raise DamagedFileError(
@@ -170,16 +172,22 @@ def _row_group_piece(
             for batch in opened.iter_batches(
                 _BATCH_ROWS, row_groups=list(groups), columns=columns, use_threads=False
             ):
+                batch.validate(full=True)  # text may not be UTF-8
                 yield batch.select(columns)
 
     return Piece(file, first_row, rows, read)
 
 
 class _ArrowFile:
-    """An Arrow file that is open for reading batches, by one thread at a time."""
+    """An Arrow file that is open for reading batches, by one thread at a time.
 
-    def __init__(self, source: Any) -> None:
+    What is read is checked if the file is not `trusted`: pyarrow takes positions of text in buffers
+    as they are in the file, and following wrong ones would end the process.
+    """
+
+    def __init__(self, source: Any, *, trusted: bool) -> None:
         self._reader = import_pyarrow().ipc.open_file(source)
+        self._trusted = trusted
         self._lock = threading.Lock()
 
     def pieces(self, file: str, rows_per_piece: int) -> list[Piece]:
@@ -187,7 +195,7 @@ class _ArrowFile:
         pieces: list[Piece] = []
         first_row = 0
         for number in range(self._reader.num_record_batches):
-            length = self._batch(number).num_rows
+            length = self._length(number)
             for start in range(0, length, rows_per_piece):
                 rows = min(rows_per_piece, length - start)
                 pieces.append(
@@ -196,9 +204,21 @@ class _ArrowFile:
             first_row += length
         return pieces
 
+    def _length(self, number: int) -> int:
+        batch = self._batch(number)
+        if not self._trusted:
+            batch.validate()  # that the buffers have so many rows
+            # A row that is anywhere takes a bit or more.
+            if batch.num_rows > max(_MOST_EMPTY_ROWS, 8 * batch.get_total_buffer_size()):
+                raise ValueError(f"batch {number} has {batch.num_rows} rows, and no values")
+        return int(batch.num_rows)
+
     def _read_of(self, number: int, start: int, rows: int) -> Callable[[list[str]], Iterator[Any]]:
         def read(columns: list[str]) -> Iterator[Any]:
-            yield self._batch(number).select(columns).slice(start, rows)
+            batch = self._batch(number).select(columns)
+            if not self._trusted:
+                batch.validate(full=True)
+            yield batch.slice(start, rows)
 
         return read
 
