@@ -14,7 +14,12 @@ from aleator.atomic_io import json_digest
 from aleator.benchmark import recipes
 from aleator.benchmark.fuzzing.__main__ import fuzz
 from aleator.benchmark.fuzzing.loaders import LOADERS
-from aleator.benchmark.fuzzing.mutations import mutate_bytes, mutate_json, mutate_sealed
+from aleator.benchmark.fuzzing.mutations import (
+    mutate_bytes,
+    mutate_json,
+    mutate_sealed,
+    overwrite_bytes,
+)
 from aleator.benchmark.fuzzing.watching import Watch
 from aleator.exceptions import DataFileError, ModelFileError
 from aleator.model_folder import DESCRIPTION
@@ -25,6 +30,10 @@ def test_mutations_depend_on_the_seed_and_change_something():
     changed = [mutate_bytes(data, random.Random(seed)) for seed in range(50)]
     assert changed == [mutate_bytes(data, random.Random(seed)) for seed in range(50)]
     assert len(set(changed) - {data}) > 40
+    written = [overwrite_bytes(data, random.Random(seed)) for seed in range(50)]
+    assert written == [overwrite_bytes(data, random.Random(seed)) for seed in range(50)]
+    assert {len(bytes_) for bytes_ in written} == {200}
+    assert len(set(written) - {data}) > 40
     value = {"a": [1, {"b": 2}], "c": None}
     texts = {json.dumps(mutate_json(value, random.Random(seed))) for seed in range(50)}
     assert len(texts) > 20

@@ -18,10 +18,14 @@ from typing import Any
 
 from aleator.exceptions import DamagedFileError
 from aleator.inputs.arrow_values import import_pyarrow
+from aleator.inputs.csv_types import widened_types
 from aleator.inputs.files import CSV, Files, naming
 
+# Columns that have no values have no buffers, and any number of rows.
+_MOST_EMPTY_ROWS = 1 << 24
 _BATCH_ROWS = 1 << 15
 _READ_BYTES = 1 << 20
+_CSV_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def pieces_of_dataset(
                 pieces += _row_groups(fragment, dataset.schema, file, rows_per_piece)
             elif fragment.format.default_extname in ("ipc", "feather", "arrow"):
                 source = fragment.filesystem.open_input_file(fragment.path)
-                pieces += _ArrowFile(source).pieces(file, rows_per_piece)
+                pieces += _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
             else:
                 pieces += copy_to_arrow(
                     fragment.to_batches(), fragment.physical_schema, file, rows_per_piece
@@ -81,27 +85,38 @@ def pieces_of_dataset(
 
 
 def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[list[Piece], Any]:
-    """Copy text files to Arrow files, and return their pieces and the schema of the first."""
+    """Copy text files to Arrow files, and return their pieces and the schema of the first.
+
+    Columns that have no values in the first file have their types from a later one.
+    """
     pieces: list[Piece] = []
     schema = None
     for path in files.paths:
         file = files.name(path)
         with naming(file), ExitStack() as opened:
-            found, batches = _read_csv(files, path, None, opened)
-            schema = schema or found
-            if missing := [name for name in schema.names if name not in found.names]:
+            found, batches = _read_csv(files, path, {}, opened)
+            names = found.names if schema is None else schema.names
+            if missing := [name for name in names if name not in found.names]:
                 raise ValueError(
                     f"it has no column {missing[0]!r}, which {files.name(files.paths[0])} has"
                 )
-            rows = rows_per_piece(found)
             try:
-                pieces += copy_to_arrow(batches, found, file, rows)
+                pieces += copy_to_arrow(batches, found, file, rows_per_piece(found))
             except import_pyarrow().ArrowInvalid:
-                # The types are those of the first block; numbers with decimals may come later.
-                found, batches = _read_csv(files, path, found, opened)
-                schema = found if path == files.paths[0] else schema
-                pieces += copy_to_arrow(batches, found, file, rows)
+                # The types are those of the first block; other values may come later.
+                found, batches = _read_csv(files, path, _types_of_csv(files, path, found), opened)
+                pieces += copy_to_arrow(batches, found, file, rows_per_piece(found))
+            schema = found if schema is None else _with_types(schema, found)
     return pieces, schema
+
+
+def _with_types(schema: Any, later: Any) -> Any:
+    """Return a schema whose columns without values have their types from that of a later file."""
+    pa = import_pyarrow()
+    return pa.schema(
+        later.field(later.names.index(field.name)) if pa.types.is_null(field.type) else field
+        for field in schema
+    )
 
 
 def copy_to_arrow(
@@ -116,7 +131,7 @@ def copy_to_arrow(
             for batch in batches:
                 for start in range(0, batch.num_rows, rows_per_piece):
                     writer.write_batch(batch.slice(start, rows_per_piece))
-        copy = _ArrowFile(pa.OSFile(path))
+        copy = _ArrowFile(pa.OSFile(path), trusted=True)
     except OSError as error:
         os.unlink(path)
         raise DamagedFileError(
@@ -170,16 +185,22 @@ def _row_group_piece(
             for batch in opened.iter_batches(
                 _BATCH_ROWS, row_groups=list(groups), columns=columns, use_threads=False
             ):
+                batch.validate(full=True)  # text may not be UTF-8
                 yield batch.select(columns)
 
     return Piece(file, first_row, rows, read)
 
 
 class _ArrowFile:
-    """An Arrow file that is open for reading batches, by one thread at a time."""
+    """An Arrow file that is open for reading batches, by one thread at a time.
 
-    def __init__(self, source: Any) -> None:
+    What is read is checked if the file is not `trusted`: pyarrow takes positions of text in buffers
+    as they are in the file, and following wrong ones would end the process.
+    """
+
+    def __init__(self, source: Any, *, trusted: bool) -> None:
         self._reader = import_pyarrow().ipc.open_file(source)
+        self._trusted = trusted
         self._lock = threading.Lock()
 
     def pieces(self, file: str, rows_per_piece: int) -> list[Piece]:
@@ -187,7 +208,7 @@ class _ArrowFile:
         pieces: list[Piece] = []
         first_row = 0
         for number in range(self._reader.num_record_batches):
-            length = self._batch(number).num_rows
+            length = self._length(number)
             for start in range(0, length, rows_per_piece):
                 rows = min(rows_per_piece, length - start)
                 pieces.append(
@@ -196,9 +217,21 @@ class _ArrowFile:
             first_row += length
         return pieces
 
+    def _length(self, number: int) -> int:
+        batch = self._batch(number)
+        if not self._trusted:
+            batch.validate()  # that the buffers have so many rows
+            # A row that is anywhere takes a bit or more.
+            if batch.num_rows > max(_MOST_EMPTY_ROWS, 8 * batch.get_total_buffer_size()):
+                raise ValueError(f"batch {number} has {batch.num_rows} rows, and no values")
+        return int(batch.num_rows)
+
     def _read_of(self, number: int, start: int, rows: int) -> Callable[[list[str]], Iterator[Any]]:
         def read(columns: list[str]) -> Iterator[Any]:
-            yield self._batch(number).select(columns).slice(start, rows)
+            batch = self._batch(number).select(columns)
+            if not self._trusted:
+                batch.validate(full=True)
+            yield batch.slice(start, rows)
 
         return read
 
@@ -207,27 +240,29 @@ class _ArrowFile:
             return self._reader.get_batch(number)
 
 
+def _types_of_csv(files: Files, path: str, found: Any) -> dict[str, Any]:
+    """Read a text file block by block, and return types that fit all values of its columns."""
+    as_bytes = dict.fromkeys(found.names, import_pyarrow().binary())
+    with ExitStack() as opened:
+        _, blocks = _read_csv(files, path, as_bytes, opened)
+        return dict(zip(found.names, widened_types(blocks, found.types), strict=True))
+
+
 def _read_csv(
-    files: Files, path: str, earlier: Any, opened: ExitStack
+    files: Files, path: str, types: dict[str, Any], opened: ExitStack
 ) -> tuple[Any, Iterator[Any]]:
     """Return the schema and the batches of a text file, which `opened` closes.
 
-    `earlier` is a schema that did not fit.
+    The first block shows the types of columns that are not in `types`.
     """
     pa = import_pyarrow()
     assert files.format == CSV
-    convert = pa.csv.ConvertOptions()
-    if earlier is not None:
-        widened = {
-            field.name: pa.float64()
-            for field in earlier
-            if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
-        }
-        convert = pa.csv.ConvertOptions(column_types=widened)
+    convert = pa.csv.ConvertOptions(column_types=types)
+    read = pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES)
     parse = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ",")
     compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(os.path.splitext(path)[1])
     source = opened.enter_context(files.open(path))
     if compression is not None:
         source = pa.CompressedInputStream(pa.PythonFile(source), compression)
-    reader = pa.csv.open_csv(source, parse_options=parse, convert_options=convert)
+    reader = pa.csv.open_csv(source, read, parse, convert)
     return reader.schema, iter(reader)

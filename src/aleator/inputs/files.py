@@ -187,7 +187,9 @@ def naming(file: str) -> Any:
     """Turn whatever goes wrong while a file is read into an error that names it."""
     try:
         yield
-    except _ERRORS_OF_FILES as error:
-        if isinstance(error, DamagedFileError):
+    except Exception as error:
+        # pyarrow has errors of its own, which are errors of an index, of memory and so on, too.
+        known = isinstance(error, _ERRORS_OF_FILES) or type(error).__module__ == "pyarrow.lib"
+        if isinstance(error, DamagedFileError) or not known:
             raise
         raise DamagedFileError(f"{file} cannot be read: {error}") from error

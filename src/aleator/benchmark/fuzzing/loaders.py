@@ -15,7 +15,12 @@ from torch import nn
 import aleator
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import ucr
-from aleator.benchmark.fuzzing.mutations import Mutation, mutate_file, mutate_sealed
+from aleator.benchmark.fuzzing.mutations import (
+    Mutation,
+    mutate_file,
+    mutate_sealed,
+    overwrite_bytes,
+)
 from aleator.exceptions import CheckpointError, DamagedFileError, DataFileError, ModelFileError
 from aleator.inputs.graphs.graph import Graph
 from aleator.model_folder import DESCRIPTION
@@ -23,6 +28,7 @@ from aleator.training.checkpoint import STATE, TENSORS, CheckpointFolder, Interv
 
 # A whole fit takes as long as a hundred readings of its checkpoint, but checks more of it.
 _SHARE_OF_FITS = 0.05
+_SHARE_OF_TABLE_FITS = 0.05
 # File with the name of the model that was changed, and has to be read.
 _CHANGED = "changed"
 _TINY: dict[str, Any] = {
@@ -204,6 +210,71 @@ def _write_parquet(folder: Path) -> None:
     pq.write_table(table, folder / "table.parquet", row_group_size=10)
 
 
+def _mixed_frame() -> Any:
+    frame = _mixed_table().assign(note=_texts())
+    _fit_tiny(frame)  # imports what the first fit needs
+    return frame
+
+
+def _fit_tiny(X: Any) -> None:
+    aleator.RandomFeatures(n_features=4, random_state=0).fit(X)
+
+
+def _write_mixed_csv(folder: Path) -> None:
+    _mixed_frame().to_csv(folder / "table.csv", index=False)
+
+
+def _arrow_table() -> Any:
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(_mixed_frame(), preserve_index=False)
+    return table.replace_schema_metadata()  # that of pandas is longer than the table
+
+
+def _write_mixed_parquet(folder: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(_arrow_table(), folder / "table.parquet", row_group_size=10)
+
+
+def _write_arrow(folder: Path) -> None:
+    import pyarrow as pa
+    from pyarrow.feather import write_feather
+
+    table = _arrow_table()
+    write_feather(table, folder / "table.feather", compression="zstd", chunksize=10)
+    position = table.schema.names.index("name")
+    names = table["name"].combine_chunks().cast(table.schema.types[position].value_type)
+    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+    with pa.ipc.new_file(folder / "table.arrow", table.schema, options=options) as writer:
+        for start in range(0, 40, 10):
+            # Every batch adds its names to the dictionary of the file.
+            index = pa.array(range(start, start + 10), pa.int8())
+            part = pa.DictionaryArray.from_arrays(index, names[: start + 10])
+            writer.write(table.slice(start, 10).set_column(position, "name", part))
+
+
+def _mutate_table(folder: Path, draw: random.Random) -> None:
+    """Change one file, more often without moving the rest of it, and remove the others."""
+    chosen = draw.choice(sorted(folder.iterdir()))
+    for path in folder.iterdir():
+        if path != chosen:
+            path.unlink()
+    if draw.random() < 0.6:
+        chosen.write_bytes(overwrite_bytes(chosen.read_bytes(), draw))
+    else:
+        mutate_file(chosen, draw)
+
+
+def _read_mixed_tables(folder: Path, draw: random.Random) -> None:
+    for path in sorted(folder.iterdir()):
+        table = aleator.open_table(path)
+        if draw.random() < _SHARE_OF_TABLE_FITS:
+            _fit_tiny(table)
+        else:
+            table.row_bytes(np.arange(len(table)))
+
+
 def _read_table(folder: Path, draw: random.Random) -> None:
     for path in folder.iterdir():
         table = aleator.open_table(path)
@@ -285,6 +356,9 @@ LOADERS = {
     ),
     "csv": Loader(_write_csv, _mutate_any, _read_table, [ValueError]),
     "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
+    "csv-mixed": Loader(_write_mixed_csv, _mutate_any, _read_mixed_tables, [ValueError]),
+    "parquet-mixed": Loader(_write_mixed_parquet, _mutate_table, _read_mixed_tables, [ValueError]),
+    "arrow": Loader(_write_arrow, _mutate_table, _read_mixed_tables, [ValueError]),
     "images": Loader(_write_images, _mutate_any, _read_images, [ValueError]),
     "graphs": Loader(_write_graphs, _mutate_any, _read_graphs, [ValueError, FileNotFoundError]),
     "wav": Loader(_write_wav, _mutate_any, _read_wav, [ValueError, FileNotFoundError]),

@@ -58,6 +58,41 @@ def mutate_bytes(data: bytes, draw: random.Random) -> bytes:
     return data
 
 
+def overwrite_bytes(data: bytes, draw: random.Random) -> bytes:
+    """Change numbers in a binary file, and leave everything else where it is.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of a file, of at least eight bytes.
+    draw : random.Random
+        Source of random numbers.
+
+    Returns
+    -------
+    bytes
+        As many as before.
+
+    Examples
+    --------
+    >>> changed = overwrite_bytes(bytes(20), random.Random(0))
+    >>> len(changed), changed != bytes(20)
+    (20, True)
+    """
+    changed = bytearray(data)
+    for _ in range(1 + int(draw.expovariate(1.0))):
+        width = draw.choice([1, 1, 2, 4, 8])
+        at = draw.randrange(len(data) - width + 1)
+        if draw.random() < 0.5:
+            at -= at % width  # numbers are mostly at multiples of their width
+        now = int.from_bytes(changed[at : at + width], "little")
+        largest = 256**width - 1
+        number = draw.choice([now + 1, now - 1, 2 * now, 0, largest, largest // 2, now ^ largest,
+                              draw.randrange(largest), 1 << draw.randrange(8 * width)])  # fmt: skip
+        changed[at : at + width] = (number & largest).to_bytes(width, "little")
+    return bytes(changed)
+
+
 def mutate_json(value: Any, draw: random.Random) -> Any:
     """Change one entry of a JSON value: replace, remove, repeat or rename it.
 

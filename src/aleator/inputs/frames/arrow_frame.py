@@ -103,7 +103,13 @@ class ArrowFrame(Frame):
 
     def objects(self, column: int) -> list[Any]:
         """Return the values of a column as Python objects; None where missing."""
-        values = self._table.column(column).to_pylist()
+        try:
+            values = self._table.column(column).to_pylist()
+        except OverflowError as error:
+            raise ValueError(
+                f"column {self.names[column]!r} holds a date or time that Python does not have, "
+                f"such as one after the year 9999: replace it by a missing value ({error})"
+            ) from error
         if import_pyarrow().types.is_floating(self._table.schema.types[column]):
             values = [None if value != value else value for value in values]
         return values
