@@ -258,7 +258,8 @@ def _read_csv(
     pa = import_pyarrow()
     assert files.format == CSV
     convert = pa.csv.ConvertOptions(column_types=types)
-    read = pa.csv.ReadOptions(block_size=_CSV_BLOCK_BYTES)
+    # Several threads do not read blocks faster, and their errors do not name the row.
+    read = pa.csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES)
     parse = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ",")
     compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(os.path.splitext(path)[1])
     source = opened.enter_context(files.open(path))
