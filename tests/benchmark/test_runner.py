@@ -68,6 +68,35 @@ def test_interrupted_training_gives_no_result(tmp_path, monkeypatch):
     assert runner.read_lines(out) == []
 
 
+def test_interrupted_training_continues_from_its_checkpoint(tmp_path, monkeypatch):
+    cell = quick_cell(method="lfr", protocols=(PAPER,), scale=0.05)
+    whole, parts = tmp_path / "whole" / "runs.jsonl", tmp_path / "parts" / "runs.jsonl"
+    steps, train_step = [], Trainer._train_step
+
+    def interrupting(self, *arguments):
+        if len(steps) == interrupted_after:
+            raise KeyboardInterrupt
+        steps.append(1)
+        train_step(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "_train_step", interrupting)
+    interrupted_after = None
+    runner.run([cell], whole, device="cpu")
+    in_whole = len(steps)
+    steps.clear()
+    interrupted_after = in_whole // 2
+    with pytest.raises(KeyboardInterrupt):
+        runner.run([cell], parts, device="cpu", checkpoint_every="0.001 s")
+    assert len(list((parts.parent / "checkpoints").iterdir())) == 1
+    interrupted_after = None
+    runner.run([cell], parts, device="cpu", checkpoint_every="0.001 s")
+    assert len(steps) == in_whole > 2
+    (expected,), (found,) = runner.read_lines(whole), runner.read_lines(parts)
+    assert found["metrics"] == expected["metrics"]
+    assert found["seconds"] is None is not expected["seconds"]
+    assert list((parts.parent / "checkpoints").iterdir()) == []
+
+
 def test_failed_training_is_recorded_and_repeated(tmp_path, monkeypatch):
     out = tmp_path / "runs.jsonl"
     load = cells.loaded

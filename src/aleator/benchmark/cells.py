@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from aleator.benchmark import datasets, protocols
 from aleator.benchmark.method_names import CLASSIFIERS
 from aleator.benchmark.protocols import Case
 from aleator.benchmark.provenance import stamp
-from aleator.benchmark.recipes import Recipe
+from aleator.benchmark.recipes import Recipe, hash_of
 from aleator.exceptions import InterruptedTrainingWarning
 
 Key = tuple[Any, ...]
@@ -76,6 +77,12 @@ class Cell:
         return {self.key(protocol) for protocol in self.protocols}
 
     @property
+    def training(self) -> str:
+        """A name for the training of this cell, whatever its protocols are."""
+        fields = dict(zip(_KEY_FIELDS, self.key(protocols.PAPER), strict=True))
+        return f"{self.recipe.dataset}-{self.recipe.method}-{self.seed}-{hash_of(fields)}"
+
+    @property
     def cost(self) -> int:
         """Approximate number of samples seen in training, to run long cells first."""
         parameters = self.recipe.parameters
@@ -128,7 +135,13 @@ def merged(cells: Iterable[Cell], done: set[Key]) -> list[Cell]:
     return list(todo.values())
 
 
-def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
+def run(
+    cell: Cell,
+    data: str | None,
+    device: str,
+    checkpoint: Path | None = None,
+    checkpoint_every: str = "5 min",
+) -> list[dict[str, Any]]:
     """Train a cell once and evaluate it under each of its protocols.
 
     An exception becomes a line with an ``"error"`` field. If the training fails, all lines have it;
@@ -142,15 +155,23 @@ def run(cell: Cell, data: str | None, device: str) -> list[dict[str, Any]]:
         Folder of the data sets; None uses the environment variable ``ALEATOR_DATA``.
     device : str
         Device for training and probes.
+    checkpoint : Path or None, default=None
+        Folder for checkpoints of the training, which continues from there. None, and timed
+        cells: no checkpoints.
+    checkpoint_every : str, default="5 min"
+        Time between two checkpoints.
 
     Returns
     -------
     lines : list of dict
         One result line per protocol.
     """
+    options: dict[str, Any] = {}
+    if checkpoint is not None and protocols.TIMED not in cell.protocols:
+        options = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every}
     try:
         with _complete_trainings_only():
-            case, training_fields = _train(cell, data, device)
+            case, training_fields = _train(cell, data, device, options)
     except Exception as error:
         return [_error_line(cell, protocol, error) for protocol in cell.protocols]
     return [_evaluate(cell, protocol, case, training_fields) for protocol in cell.protocols]
@@ -184,7 +205,9 @@ def _evaluate(
     }
 
 
-def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, Any]]:
+def _train(
+    cell: Cell, data: str | None, device: str, options: dict[str, Any]
+) -> tuple[Case, dict[str, Any]]:
     """Return the fitted estimator as a case, and the fields that all its lines share."""
     split, checksum = loaded(cell.recipe.dataset, data, cell.small, cell.held_out)
     # Samples without a label are only of use to methods that learn without labels.
@@ -195,11 +218,13 @@ def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, A
         # The first fit of a process also pays for the initialization of libraries.
         short = recipe.shortened(0, n_samples).estimator(device, cell.seed)
         short.fit(training.X_train, training.y_train)
+    continued = "checkpoint" in options and Path(options["checkpoint"]).exists()
     start = time.perf_counter()
     estimator = recipe.estimator(device, cell.seed)
     if any(protocols.needs_training(recipe, protocol) for protocol in cell.protocols):
-        estimator.fit(training.X_train, training.y_train)
-    seconds = time.perf_counter() - start
+        estimator.fit(training.X_train, training.y_train, **options)
+    # The time of a part of a training says nothing.
+    seconds = None if continued else round(time.perf_counter() - start, 3)
     history = [r for r in getattr(estimator, "history_", []) if "effective_rank" in r]
     last: dict[str, Any] = history[-1] if history else {}
     training_fields = {
@@ -208,7 +233,7 @@ def _train(cell: Cell, data: str | None, device: str) -> tuple[Case, dict[str, A
         "epochs": recipe.parameters.get("epochs"),
         "embedding_std": last.get("embedding_std"),
         "effective_rank": last.get("effective_rank"),
-        "seconds": round(seconds, 3),
+        "seconds": seconds,
     }
     case = Case(
         recipe, estimator, split.labeled, cell.seed, device, cell.epochs_scale,

@@ -76,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of runs in parallel (default: 1, or as configured in joblib)",
     )  # fmt: skip
     parser.add_argument(
+        "--checkpoint-every", metavar="TIME",
+        help='write checkpoints to OUT/checkpoints, for example every "5 min", so that a training '
+        "that is interrupted continues where it stopped (default: only whole runs are kept)",
+    )  # fmt: skip
+    parser.add_argument(
         "--epochs-scale", type=float, default=1.0, metavar="FRACTION",
         help="train for this fraction of the epochs of each recipe, for a quick test; tables and "
         "figures are marked accordingly (default: 1)",
@@ -105,6 +110,10 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.epochs_scale <= 0:
         raise ValueError(f"--epochs-scale must be greater than 0, got {options.epochs_scale:g}")
+    if options.checkpoint_every is not None:
+        from aleator.training.checkpoint import Interval
+
+        Interval.parse(options.checkpoint_every)  # an error now, not one per run
     names = [name for given in options.names for name in _GROUPS.get(given, [given])]
     studies = [STUDIES[name] for name in dict.fromkeys(names) if name != _NEIGHBORS]
     out = Path(options.out)
@@ -127,7 +136,8 @@ def run(options: argparse.Namespace) -> int:
         if todo := [cell for study in group for cell in cells[study.name]]:
             failed += runner.run(
                 todo, out / _RUNS_FILE,
-                data=options.data, device=options.device, jobs=jobs, log=_log,
+                data=options.data, device=options.device, jobs=jobs,
+                checkpoint_every=options.checkpoint_every, log=_log,
             )  # fmt: skip
     stored = runner.read_lines(out / _RUNS_FILE)
     _show({name: runner.lines_of(wanted, stored) for name, wanted in cells.items()}, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -78,6 +79,7 @@ def run(
     data: str | None = None,
     device: str = "auto",
     jobs: int | None = None,
+    checkpoint_every: str | None = None,
     log: Callable[[str], None] = lambda text: None,
 ) -> list[Line]:
     """Run the unfinished cells and append their lines to a results file.
@@ -95,6 +97,9 @@ def run(
     jobs : int or None, default=None
         Number of cells that run in parallel, through joblib. None leaves it to joblib, so that
         within ``joblib.parallel_config(backend="dask")`` or ``"ray"`` a cluster does the work.
+    checkpoint_every : str or None, default=None
+        Time between two checkpoints of a training, such as ``"5 min"``; they are in the folder
+        `checkpoints` beside `out` until its lines are stored. None: no checkpoints.
     log : callable, default: no output
         Called with a line of text on progress.
 
@@ -110,15 +115,27 @@ def run(
     total = len(set().union(*(cell.keys for cell in wanted)))
     missing = sum(len(cell.protocols) for cell in todo)
     log(f"{total} results: {total - missing} stored, {missing} missing ({len(todo)} runs)")
-    tasks = (delayed(cells.run)(cell, data, device) for cell in todo)
+    folder = None if checkpoint_every is None else out.parent / "checkpoints"
+    tasks = (delayed(_run)(cell, data, device, folder, checkpoint_every) for cell in todo)
     failed = []
     finished = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-    for count, lines in enumerate(finished, start=1):
+    for count, (cell, lines) in enumerate(finished, start=1):
         append(out, lines)
         for line in lines:
             log(f"[{count}/{len(todo)}] {_format(line)}")
-        failed += [line for line in lines if "error" in line]
+        errors = [line for line in lines if "error" in line]
+        if folder is not None and not errors:
+            shutil.rmtree(folder / cell.training, ignore_errors=True)
+        failed += errors
     return failed
+
+
+def _run(
+    cell: Cell, data: str | None, device: str, folder: Path | None, every: str | None
+) -> tuple[Cell, list[Line]]:
+    if folder is None or every is None:
+        return cell, cells.run(cell, data, device)
+    return cell, cells.run(cell, data, device, folder / cell.training, every)
 
 
 def _is_reusable(line: Line, device: str) -> bool:
