@@ -93,6 +93,8 @@ def test_wrong_options_are_explained(tmp_path, capsys, monkeypatch):
     assert "no recipe for data set 'iris'; known: cifar10" in capsys.readouterr().err
     assert bench(tmp_path, "table1", "--epochs-scale", "0") == 2
     assert "greater than 0" in capsys.readouterr().err
+    assert bench(tmp_path, "table1", "--small", "--checkpoint-every", "often") == 2
+    assert "checkpoint_every must be a number of steps" in capsys.readouterr().err
     assert bench(tmp_path, "table1") == 2
     assert "--small" in capsys.readouterr().err
     for wrong in (["table9"], []):
