@@ -58,6 +58,16 @@ def test_cholesky(random):
     np.testing.assert_allclose(factor @ factor.T, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_samples", [1, 6, 50])
+def test_samples_that_are_all_equal_say_nothing(n_samples):
+    rows = np.full((n_samples, 10), 3.0)
+    design = DesignMatrix.fit(rows, CPU)
+    assert design.covariance.abs().max() < 1e-100
+    weight = torch.ones(2, design.rows.shape[1]).double()
+    outputs = LinearMap.of_columns(design, weight, torch.tensor([1.0, 2.0]).double())(rows)
+    np.testing.assert_allclose(outputs, np.tile([1.0, 2.0], (n_samples, 1)))
+
+
 @pytest.mark.parametrize("shape", [(50, 6), (6, 50)])
 def test_cholesky_without_a_penalty_of_columns_that_are_equal(random, shape):
     rows = random.normal(size=shape)

@@ -228,6 +228,7 @@ def _symmetric(lower: Tensor) -> Tensor:
 def _cholesky(matrix: Tensor) -> Tensor:
     """Factor a matrix that is positive semidefinite up to rounding; its diagonal is changed."""
     diagonal = matrix.diagonal()
-    # As much as rounding may have made an eigenvalue negative.
-    diagonal += len(matrix) * torch.finfo(matrix.dtype).eps * diagonal.max()
+    # As much as rounding may have made an eigenvalue negative; more than nothing if all are zero.
+    precision = torch.finfo(matrix.dtype)
+    diagonal += (len(matrix) * precision.eps * diagonal.max()).clamp_min(precision.tiny)
     return torch.linalg.cholesky(matrix)
