@@ -131,7 +131,7 @@ class TurnsNaN:
         return loss if self.left > 0 else loss + self.value
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_loss_that_is_not_finite_is_an_error_with_its_step(table, value):
     # Four steps per pass: four of the encoder, four of the predictors; then the encoder's sixth.
     with pytest.raises(FloatingPointError) as caught:
@@ -165,13 +165,13 @@ class NaNGradient(torch.autograd.Function):
         return gradient * float("nan")
 
 
+def loss_with_nan_gradient(prediction, target):
+    return NaNGradient.apply(((prediction - target) ** 2).mean())
+
+
 def test_weights_that_the_last_step_spoils_are_an_error(table):
     """The loss of the last step is still finite; without a checkpoint it is an error too."""
-
-    def loss(prediction, target):
-        return NaNGradient.apply(((prediction - target) ** 2).mean())
-
-    lfr = small_lfr(loss=loss, training="joint", steps=1)
+    lfr = small_lfr(loss=loss_with_nan_gradient, training="joint", steps=1)
     with pytest.raises(FloatingPointError, match="the weights are not finite at step 1 of phase"):
         lfr.fit(table)
     assert not hasattr(lfr, "encoder_")
@@ -189,21 +189,8 @@ def test_a_state_that_is_not_finite_is_never_written(table, tmp_path):
 
 def test_weights_that_are_not_finite_are_never_written(table, tmp_path):
     """The loss is still finite, but its gradient is not."""
-
-    class InfiniteGradient(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * float("nan")
-
-    def loss(prediction, target):
-        return InfiniteGradient.apply(((prediction - target) ** 2).mean())
-
     with pytest.raises(FloatingPointError, match="the weights are not finite at step 1 of phase"):
-        small_lfr(loss=loss).fit(table, checkpoint=tmp_path, checkpoint_every=1)
+        small_lfr(loss=loss_with_nan_gradient).fit(table, checkpoint=tmp_path, checkpoint_every=1)
     with CheckpointFolder(tmp_path, None) as folder:
         assert folder.latest().steps == 0
 

@@ -81,7 +81,7 @@ class Step:
             with torch.no_grad():
                 self.phase.after_step()
         self.loss_sum += loss
-        self.finite_steps += self.loss_sum <= self._largest  # false for NaN
+        self.finite_steps += self.loss_sum.abs() <= self._largest  # false for NaN
         self.updating = False
 
 
