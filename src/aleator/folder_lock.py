@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -51,4 +51,7 @@ def lock_folder(path: Path, *, wait: bool = False) -> Iterator[None]:
             pass  # a file system without locks
         yield
     finally:
-        os.close(handle)  # which also unlocks
+        # Closing alone does not unlock what a process shares that was forked meanwhile.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+        os.close(handle)
