@@ -257,6 +257,7 @@ IDS = {
     # Later than any date of Python.
     "date": pa.array(np.arange(10_000) + 10**18).cast(pa.timestamp("us")),
     "list": pa.array([[i, None] for i in range(10_000)]),
+    "view": pa.array([f"row {i}" for i in range(10_000)], pa.string_view()),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import aleator
@@ -185,3 +186,17 @@ print(sorted({"polars", "skrub"} & set(sys.modules)))  # scikit-learn imports pa
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_views_of_text_are_text(tmp_path):
+    """Tables of other programs have them; pyarrow cannot choose rows of them."""
+    texts = [*(f"city {i % 5}" for i in range(49)), None]
+    kinds = (pa.string(), pa.string_view())
+    tables = [pa.table({"x": np.arange(50.0), "city": pa.array(texts, kind)}) for kind in kinds]
+    pq.write_table(tables[1], tmp_path / "view.parquet")
+    expected, *found = (
+        aleator.RandomFeatures(n_features=8, random_state=0).fit_transform(X)
+        for X in (*tables, str(tmp_path / "view.parquet"))
+    )
+    for embedding in found:
+        np.testing.assert_array_equal(embedding, expected)

@@ -52,7 +52,7 @@ class ArrowFrame(Frame):
         # Only the chunks that have the rows: a take costs time for every chunk of its table.
         first, last = int(index.min(initial=len(self))), int(index.max(initial=-1))
         near = self._table.slice(first, max(0, last + 1 - first))
-        return ArrowFrame(near.take(index - first))
+        return ArrowFrame(_without_views(near).take(index - first))
 
     def kind(self, column: int) -> Kind:
         """Return what the values of a column are."""
@@ -130,3 +130,13 @@ class ArrowFrame(Frame):
     def nbytes(self) -> int:
         """Bytes that the table takes."""
         return int(self._table.nbytes)
+
+
+def _without_views(table: Any) -> Any:
+    """Copy views of text and bytes, of which pyarrow cannot choose rows."""
+    pa = import_pyarrow()
+    copied = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if copied.keys().isdisjoint(table.schema.types):
+        return table
+    fields = [field.with_type(copied.get(field.type, field.type)) for field in table.schema]
+    return table.cast(pa.schema(fields))
