@@ -16,6 +16,8 @@ def package(tmp_path, monkeypatch):
     module.parent.mkdir(parents=True)
     module.write_text("")
     (tmp_path / "runs.jsonl").write_text("")
+    (tmp_path / "benchmarks" / "configs").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "configs" / "lfr.yaml").write_text("")
     monkeypatch.setattr(aleator, "__file__", str(module))
     return module
 
@@ -25,7 +27,9 @@ def run_git(folder, *arguments):
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def test_only_changes_of_the_package_make_a_revision_dirty(package, tmp_path):
+@pytest.mark.parametrize("changed", ["src/aleator/__init__.py", "benchmarks/configs/lfr.yaml"])
+@pytest.mark.usefixtures("package")
+def test_only_changes_of_the_program_make_a_revision_dirty(changed, tmp_path):
     run_git(tmp_path, "init")
     run_git(tmp_path, "add", ".")
     run_git(tmp_path, "commit", "-m", "first")
@@ -33,7 +37,7 @@ def test_only_changes_of_the_package_make_a_revision_dirty(package, tmp_path):
     assert len(revision) == 12
     (tmp_path / "runs.jsonl").write_text("{}")
     assert commit() == revision
-    package.write_text("x = 1")
+    (tmp_path / changed).write_text("x = 1")
     assert commit() == f"{revision}-dirty"
 
 

@@ -18,7 +18,8 @@ def commit() -> str:
     Returns
     -------
     commit : str
-        Abbreviated hash, with ``-dirty`` if the package has uncommitted changes, or ``"unknown"``.
+        Abbreviated hash, with ``-dirty`` if the package or a recipe has uncommitted changes, or
+        ``"unknown"``.
 
     Examples
     --------
@@ -30,7 +31,8 @@ def commit() -> str:
     try:
         revision = _git("rev-parse", "--short=12", "HEAD")
         # Other files, such as those of results, do not change what the program computes.
-        changes = _git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        program = (".", ":(top)benchmarks/configs")
+        changes = _git("status", "--porcelain", "--untracked-files=no", "--", *program)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return f"{revision}-dirty" if changes else revision
