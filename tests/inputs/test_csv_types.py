@@ -26,6 +26,9 @@ VALUES = {
     "zone": ["2024-01-01T10:00:00Z"],
     "text": ["ab", '"x, y"'],
     "quoted": ['"12"', '""'],
+    "hexadecimal": ["0xFF"],
+    "far date": ["9999-12-31"],
+    "far second": ["1500-01-01 10:00:00"],
 }
 
 
@@ -39,7 +42,11 @@ def write(path, values):
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("kinds", [*itertools.permutations(VALUES, 2), ("empty", "whole", "text")])
+APART = [(first, *["empty"] * 4, last) for first, last in itertools.permutations(VALUES, 2)]
+
+
+# Kinds meet in a block, or are blocks apart.
+@pytest.mark.parametrize("kinds", [*itertools.permutations(VALUES, 2), *APART])
 def test_types_and_values_are_those_of_a_file_in_one_block(kinds, tmp_path):
     values = [value for kind in kinds for value in VALUES[kind] * 12]
     write(tmp_path / "x.csv", values)

@@ -177,7 +177,9 @@ def _row_group_piece(
         # In this thread only, since the other cores train.
         if not in_file.issuperset(columns):  # a column that is in the names of folders
             part = fragment.subset(row_group_ids=list(groups))
-            yield from part.to_batches(schema=schema, columns=columns, use_threads=False)
+            for batch in part.to_batches(schema=schema, columns=columns, use_threads=False):
+                batch.validate(full=True)
+                yield batch
             return
         # A scan of the fragment would decode a row group as a whole before it is copied.
         opened = pa.parquet.ParquetFile(fragment.open(), metadata=fragment.metadata, **reading)
@@ -228,10 +230,10 @@ class _ArrowFile:
 
     def _read_of(self, number: int, start: int, rows: int) -> Callable[[list[str]], Iterator[Any]]:
         def read(columns: list[str]) -> Iterator[Any]:
-            batch = self._batch(number).select(columns)
+            batch = self._batch(number).select(columns).slice(start, rows)
             if not self._trusted:
                 batch.validate(full=True)
-            yield batch.slice(start, rows)
+            yield batch
 
         return read
 
@@ -243,9 +245,13 @@ class _ArrowFile:
 def _types_of_csv(files: Files, path: str, found: Any) -> dict[str, Any]:
     """Read a text file block by block, and return types that fit all values of its columns."""
     as_bytes = dict.fromkeys(found.names, import_pyarrow().binary())
-    with ExitStack() as opened:
-        _, blocks = _read_csv(files, path, as_bytes, opened)
-        return dict(zip(found.names, widened_types(blocks, found.types), strict=True))
+    types, before = list(found.types), None
+    while types != before:  # a type that fits a later value may not fit one of a block before it
+        before = types
+        with ExitStack() as opened:
+            _, blocks = _read_csv(files, path, as_bytes, opened)
+            types = widened_types(blocks, types)
+    return dict(zip(found.names, types, strict=True))
 
 
 def _read_csv(

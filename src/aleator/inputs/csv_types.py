@@ -52,7 +52,10 @@ def _first_that_fits(column: Any, kind: Any) -> Any:
 
 
 def _wider_types(kind: Any) -> Iterator[Any]:
-    """Yield a type and those that take its place, each of which reads all that the last one did."""
+    """Yield a type and those that take its place, each of which reads most that the last one did.
+
+    Not all: fractions are not hexadecimal, and nanoseconds end in 2262. Text reads everything.
+    """
     pa = import_pyarrow()
     yield kind
     if pa.types.is_integer(kind):
