@@ -40,6 +40,11 @@ bench labels --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
   --methods supervised autoencoder simsiam simclr dacl lfr
 bench cifar10 finetune --datasets cifar10 --epochs-scale 0.05 --seeds 0 \
   --methods supervised random autoencoder simsiam simclr dacl lfr
+# Not yet part of the committed results: LFR in full, about twenty minutes, and the others for a
+# quarter of their epochs. Interrupted runs continue.
+bench cifar10 labels --datasets cifar10 --seeds 0 --methods lfr --checkpoint-every "2 min"
+bench cifar10 labels --datasets cifar10 --seeds 0 --epochs-scale 0.25 --checkpoint-every "2 min" \
+  --methods supervised random autoencoder diet simsiam simclr dacl
 bench embedding-dim --datasets theorem --seeds 0 1 2
 bench stab-dropout --seeds 0 1 2
 bench finetune-settings
