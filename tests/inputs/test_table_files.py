@@ -306,3 +306,15 @@ def test_the_copy_of_a_text_file_vanishes(tmp_path, monkeypatch):
     source = table_files.open_table(tmp_path / "x.csv")
     assert values_of(source).tolist() == [[1, 2], [3, 4]]
     assert not list((tmp_path / "tmp").iterdir())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_without_rows(name, frame, tmp_path):
+    write(frame.assign(city="Rome")[:0], tmp_path / name)
+    table = open_table(tmp_path / name)
+    assert len(table) == 0
+    assert len(table.frame_at(np.arange(0))) == 0
+    for model in (small_lfr(), small_lfr().fit(frame.assign(city="Rome"))):
+        use = model.transform if hasattr(model, "encoder_") else model.fit
+        with pytest.raises(ValueError, match=r"Found 0 sample\(s\), but LFR requires at least"):
+            use(table)

@@ -115,6 +115,9 @@ class TableFiles(PiecewiseSource):
     def frame_at(self, index: np.ndarray) -> ArrowFrame:
         """Return the rows at positions that are sorted, as they are."""
         pa = import_pyarrow()
+        if not self._pieces:
+            schema = pa.schema([self.arrow_schema.field(name) for name in self.feature_names])
+            return ArrowFrame(schema.empty_table())
         found = []
         owner = pieces_of(index, self.starts)
         for piece in np.unique(owner).tolist():
