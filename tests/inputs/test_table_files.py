@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import sys
+from dataclasses import replace
 
 import fsspec
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from aleator import open_table
 from aleator.exceptions import DamagedFileError
 from aleator.inputs import open_source, read, read_numbers, table_files
+from aleator.inputs.table_files import TableFiles
 from tests.small import small_lfr
 
 
@@ -318,3 +320,19 @@ def test_a_table_without_rows(name, frame, tmp_path):
         use = model.transform if hasattr(model, "encoder_") else model.fit
         with pytest.raises(ValueError, match=r"Found 0 sample\(s\), but LFR requires at least"):
             use(table)
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_a_file_that_has_not_the_rows_that_it_says(more, frame, tmp_path):
+    write(frame.assign(city="Rome"), tmp_path / "x.parquet")
+    table = open_table(tmp_path / "x.parquet")
+    (piece,) = (replace(piece, rows=piece.rows + more) for piece in table._pieces)
+    expected = rf"x\.parquet cannot be read: it has 500 rows where there were {500 + more}"
+    for columns, use in (
+        (["a", "b"], lambda table: table.read_piece(0)),
+        (["a", "city"], lambda table: table.row_bytes(np.arange(500 + more))),
+        (["a", "city"], lambda table: table.read_columns(["city"], 0, 400)),
+    ):
+        claimed = TableFiles([piece], table.arrow_schema, columns, 10**6, [])
+        with pytest.raises(DamagedFileError, match=expected):
+            use(claimed)

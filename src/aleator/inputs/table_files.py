@@ -100,17 +100,17 @@ class TableFiles(PiecewiseSource):
         start = 0
         with naming(part.file):
             for batch in part.read(self.feature_names):
-                fill_rows(rows[start : start + batch.num_rows], batch)
+                if start + batch.num_rows <= part.rows:
+                    fill_rows(rows[start : start + batch.num_rows], batch)
                 start += batch.num_rows
-            if start != part.rows:
-                raise ValueError(f"it has {start} rows where there were {part.rows}")
+            _check_rows(start, part)
         return rows
 
     def read_frame(self, piece: int) -> ArrowFrame:
         """Read a row group or a record batch as it is."""
         part = self._pieces[piece]
         with naming(part.file):
-            return ArrowFrame(import_pyarrow().Table.from_batches(part.read(self.feature_names)))
+            return ArrowFrame(_table_of(part, self.feature_names))
 
     def frame_at(self, index: np.ndarray) -> ArrowFrame:
         """Return the rows at positions that are sorted, as they are."""
@@ -155,7 +155,7 @@ class TableFiles(PiecewiseSource):
         for number in range(first, last + 1):
             piece, begin = self._pieces[number], int(self.starts[number])
             with naming(piece.file):
-                table = pa.Table.from_batches(piece.read(list(columns))).cast(wanted)
+                table = _table_of(piece, columns).cast(wanted)
             low = max(0, start - begin)
             found.append(table.slice(low, min(stop - begin, piece.rows) - low))
         return pa.concat_tables(found)
@@ -298,6 +298,17 @@ def _check_numbers(schema: Any, chosen: Sequence[str]) -> None:
             f"times can be read: leave out with aleator.open_table(path, exclude={wrong}), or name "
             "what to read with columns=[…]"
         )
+
+
+def _table_of(piece: Piece, columns: Sequence[str]) -> Any:
+    table = import_pyarrow().Table.from_batches(piece.read(list(columns)))
+    _check_rows(len(table), piece)
+    return table
+
+
+def _check_rows(found: int, piece: Piece) -> None:
+    if found != piece.rows:
+        raise ValueError(f"it has {found} rows where there were {piece.rows}")
 
 
 def _is_number(kind: Any) -> bool:
