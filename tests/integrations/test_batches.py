@@ -175,6 +175,29 @@ def test_a_column_of_series(series, tmp_path):
     ragged = pd.DataFrame({"id": [0, 1], "signal": [series[0], series[1][:, :5]]})
     with pytest.raises(ValueError, match=r"different shapes: \(2, 24\) in row 0, \(2, 5\) in"):
         embedder.embed_frame(ragged)
+    with pytest.raises(
+        ValueError, match="holds text, but the model was fitted on series"
+    ):
+        embedder.embed_frame(pd.DataFrame({"id": [0], "signal": [str(series[0].tolist())]}))
+
+
+def test_a_column_of_series_of_different_lengths(random, tmp_path):
+    series = [random.normal(size=(2, 5 + row % 4)) for row in range(12)]
+    series[3][1, 2] = np.nan
+    encoder = RandomEncoder(embedding_dim=4, random_state=0).fit(series)
+    encoder.save(tmp_path)
+    embedder = BatchEmbedder.prepare(tmp_path, "signal", ["id"], ["id", "signal"])
+    expected = encoder.transform(series)
+    nested = [sample.tolist() for sample in series]
+    # The rows 0 and 4 have one length.
+    for rows in (range(12), (0, 4), ()):
+        for cells in (series, nested):
+            frame = pd.DataFrame({"id": rows, "signal": [cells[row] for row in rows]})
+            found = embedder.embed_frame(frame).iloc[:, 1:]
+            np.testing.assert_allclose(found, expected[list(rows)], atol=1e-5)
+        values = pa.array([nested[row] for row in rows], pa.list_(pa.list_(pa.float64())))
+        table = embedder.embed_table(pa.table({"id": list(rows), "signal": values}))
+        np.testing.assert_allclose(table.to_pandas().iloc[:, 1:], expected[list(rows)], atol=1e-5)
 
 
 def table_of_none(table, column):

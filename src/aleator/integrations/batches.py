@@ -31,6 +31,8 @@ class BatchEmbedder:
         Names of the columns of the embedding.
     named : bool
         Whether the model was trained on columns with names.
+    modality : str
+        Kind of data of the model.
     """
 
     model: WorkerModel
@@ -38,6 +40,7 @@ class BatchEmbedder:
     keep: tuple[str, ...]
     names: tuple[str, ...]
     named: bool
+    modality: str
 
     @classmethod
     def prepare(
@@ -78,7 +81,8 @@ class BatchEmbedder:
         check_keep(keep, keep)
         names = tuple(str(name) for name in fitted.get_feature_names_out())
         check_names_differ(keep, names)
-        made = cls(saved, columns, tuple(keep), names, features is not None)
+        modality = fitted.adapter_.modality
+        made = cls(saved, columns, tuple(keep), names, features is not None, modality)
         if known is not None:
             made.check_columns(known)
         return made
@@ -109,7 +113,7 @@ class BatchEmbedder:
         self.check_columns(table.column_names)
         kept = table.select(list(self.keep))
         if isinstance(self.columns, str):
-            X: Any = _samples_in_arrow(table.column(self.columns), self.columns)
+            X = self._samples_in_arrow(table.column(self.columns))
         else:
             X = self._values(table.select(self._features_of(table.column_names)))
         arrays = [pa.array(column) for column in np.ascontiguousarray(self._embed(X).T)]
@@ -121,7 +125,7 @@ class BatchEmbedder:
 
         self.check_columns(frame.columns)
         if isinstance(self.columns, str):
-            X: Any = _stacked(frame[self.columns], self.columns)
+            X = self._samples(frame[self.columns])
         else:
             X = self._values(frame[self._features_of(frame.columns)])
         embedded = pd.DataFrame(self._embed(X), index=frame.index, columns=list(self.names))
@@ -139,6 +143,34 @@ class BatchEmbedder:
         columns = [np.asarray(features[name]) for name in _names_of(features)]
         return np.column_stack(columns) if columns else features
 
+    def _samples_in_arrow(self, column: Any) -> Any:
+        """Return a column of tensors or nested lists as samples."""
+        if len(column) == 0:
+            return []
+        array = column.combine_chunks()
+        if hasattr(array, "to_numpy_ndarray"):  # a type for tensors of one shape
+            return array.to_numpy_ndarray()
+        return self._samples(column.to_pandas())
+
+    def _samples(self, cells: Iterable[Any]) -> Any:
+        """Return samples, each an array or nested lists: one array, or a list if they differ."""
+        samples = [_dense(cell) for cell in cells]
+        if samples and samples[0].dtype.kind == "U" and self.modality != "text":
+            raise ValueError(
+                f"column {self.columns!r} holds text, but the model was fitted on {self.modality} "
+                "data; Dask makes text of lists, unless "
+                "dask.config.set({'dataframe.convert-string': False})"
+            )
+        if self.modality == "irregular-series" or not samples:
+            return samples
+        for row, sample in enumerate(samples):
+            if sample.shape != samples[0].shape:
+                raise ValueError(
+                    f"column {self.columns!r} has samples of different shapes: {samples[0].shape} "
+                    f"in row 0, {sample.shape} in row {row}"
+                )
+        return np.stack(samples)
+
     def _embed(self, X: Any) -> np.ndarray:
         if len(X) == 0:
             return np.empty((0, len(self.names)), np.float32)
@@ -148,30 +180,6 @@ class BatchEmbedder:
 def _names_of(features: Any) -> list[str]:
     """Names of the columns of a pandas DataFrame or a pyarrow Table."""
     return list(getattr(features, "column_names", None) or features.columns)
-
-
-def _samples_in_arrow(column: Any, name: str) -> np.ndarray:
-    """Return a column of tensors or nested lists as one array."""
-    if len(column) == 0:
-        return np.empty(0)
-    array = column.combine_chunks()
-    if hasattr(array, "to_numpy_ndarray"):  # a type for tensors of one shape
-        return array.to_numpy_ndarray()
-    return _stacked(column.to_pandas(), name)
-
-
-def _stacked(cells: Iterable[Any], name: str) -> np.ndarray:
-    """Return samples, each an array or nested lists, as one array."""
-    samples = [_dense(cell) for cell in cells]
-    if not samples:
-        return np.empty(0)
-    for row, sample in enumerate(samples):
-        if sample.shape != samples[0].shape:
-            raise ValueError(
-                f"column {name!r} has samples of different shapes: {samples[0].shape} in row 0, "
-                f"{sample.shape} in row {row}"
-            )
-    return np.stack(samples)
 
 
 def _dense(cell: Any) -> np.ndarray:
