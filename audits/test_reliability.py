@@ -9,6 +9,7 @@ from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.kills import CASES
 from aleator.benchmark.rank_cases import CASES as CASES_OF_RANKS
 from aleator.benchmark.scaling_model import Traffic
+from aleator.benchmark.soak_data import OTHERS
 from audits.committed import RESULTS
 from tests import small
 
@@ -30,6 +31,7 @@ def test_killed_fits_ended_as_if_they_had_not_been_killed():
     assert {case.estimator for case in CASES.values()} >= {*small.TRAINED, "LFR.paper"}
     assert sum(case["kills"] for case in cases) == proof["kills"] >= 50
     assert sum(case["inside_a_write"] for case in cases) == proof["inside_a_write"] >= 1
+    assert sum(case["before_training"] for case in cases) == proof["before_training"] >= 1
     for case in cases:
         assert case["same_weights"], case["case"]
         assert case["same_history"], case["case"]
@@ -40,6 +42,7 @@ def test_killed_fits_ended_as_if_they_had_not_been_killed():
 # Cases that were added after fits had been killed on a GPU.
 KILLED_ON_A_CPU_ONLY = {
     "LFR, file", "SimSiam, table", "SCARF, table", "STab, table", "DACL, series",
+    *(f"LFR, {kind}" for kind in OTHERS),
 }  # fmt: skip
 
 

@@ -175,9 +175,7 @@ def test_a_column_of_series(series, tmp_path):
     ragged = pd.DataFrame({"id": [0, 1], "signal": [series[0], series[1][:, :5]]})
     with pytest.raises(ValueError, match=r"different shapes: \(2, 24\) in row 0, \(2, 5\) in"):
         embedder.embed_frame(ragged)
-    with pytest.raises(
-        ValueError, match="holds text, but the model was fitted on series"
-    ):
+    with pytest.raises(ValueError, match="holds text, but the model was fitted on series"):
         embedder.embed_frame(pd.DataFrame({"id": [0], "signal": [str(series[0].tolist())]}))
 
 

@@ -21,54 +21,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from aleator.benchmark.kill_cases import CASES, data_of
 from aleator.benchmark.reliability import RESULTS, add_result
 
-_SERIES, _TABLE, _IMAGES = (240, 3, 48), (600, 12), (120, 3, 16, 16)
-_FEW = {"embedding_dim": 32, "n_projectors": 4}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A fit that is killed: an estimator, its parameters, and the shape and place of the data."""
-
-    estimator: str
-    shape: tuple[int, ...]
-    parameters: dict[str, Any]
-    in_file: bool = False
-
-
-CASES = {
-    "LFR, series": Case("LFR", _SERIES, {**_FEW, "target_dim": 32, "epochs": 30}),
-    "LFR, table": Case("LFR", _TABLE, {**_FEW, "target_dim": 32, "epochs": 20}),
-    "LFR, file": Case("LFR", _TABLE, {**_FEW, "target_dim": 32, "epochs": 20}, in_file=True),
-    "LFR, images": Case("LFR", _IMAGES, {**_FEW, "target_dim": 32, "epochs": 40}),
-    # Encoder and predictors in turns, dropout, batch normalization, a schedule, and warm-up.
-    "LFR.paper, series": Case(
-        "LFR.paper",
-        _SERIES,
-        {**_FEW, "n_candidates": 8, "predictor": "mlp", "predictor_epochs": 2, "epochs": 10,
-         "schedule": "cosine", "warmup_epochs": 2},
-    ),
-    "SimCLR, table": Case("SimCLR", _TABLE, {"embedding_dim": 64, "epochs": 20}),
-    "BYOL, series": Case("BYOL", _SERIES, {"embedding_dim": 64, "epochs": 8}),
-    "TSTCC, series": Case("TSTCC", _SERIES, {"epochs": 10}),
-    "Supervised, series": Case("Supervised", _SERIES, {"epochs": 30, "schedule": "cosine"}),
-    "DIET, table": Case("DIET", _TABLE, {"embedding_dim": 64, "epochs": 20}),
-    "Autoencoder, series": Case("Autoencoder", _SERIES, {"epochs": 20}),
-    "SimSiam, table": Case("SimSiam", _TABLE, {"embedding_dim": 64, "epochs": 20}),
-    "SCARF, table": Case("SCARF", _TABLE, {"embedding_dim": 64, "epochs": 20}),
-    "STab, table": Case("STab", _TABLE, {"embedding_dim": 64, "epochs": 20}),
-    "DACL, series": Case("DACL", _SERIES, {"embedding_dim": 64, "epochs": 8}),
-}  # fmt: skip
-
 _THREADS = 1  # of a fit on a CPU
-_ROWS_PER_GROUP, _GROUPS_IN_BUFFER = 100, 2.5  # of a table that is read from a file
 _CHECKPOINT_EVERY = 7  # steps, so that most checkpoints are in mid-epoch
 _MOST_OPERATIONS = 150  # of a checkpoint being written; a random one of them is the last
 
@@ -98,10 +57,7 @@ def fit_case(
     if device == "cpu":
         torch.set_num_threads(_THREADS)
     case = CASES[name]
-    shape = case.shape
-    X = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    y = np.arange(len(X)) % 3
-    X[:, ..., 0] += y.reshape(-1, *[1] * (len(shape) - 2))
+    X, y = data_of(case, out.parent)
     make: Any = aleator
     for part in case.estimator.split("."):
         make = getattr(make, part)
@@ -110,25 +66,9 @@ def fit_case(
     if kill_at is not None:
         _kill_inside_writes(kill_at)
     print("fit", flush=True)
-    rows = _opened(out.parent / "rows.parquet", X) if case.in_file else X
-    model.fit(rows, y, checkpoint=folder, checkpoint_every=_CHECKPOINT_EVERY)
+    model.fit(X, y, checkpoint=folder, checkpoint_every=_CHECKPOINT_EVERY)
     print("fitted", flush=True)
     model.save(out)
-
-
-def _opened(path: Path, X: np.ndarray) -> Any:
-    """Open a table larger than the buffer; the first fit of a case writes it."""
-    import pandas as pd
-
-    from aleator import open_table
-
-    if not path.exists():
-        frame = pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])])
-        frame.to_parquet(path, row_group_size=_ROWS_PER_GROUP)
-    buffer_size = int(_GROUPS_IN_BUFFER * _ROWS_PER_GROUP * X.shape[1] * 8)
-    opened = open_table(path, buffer_size=buffer_size)
-    assert not opened.fits_buffer
-    return opened
 
 
 def _kill_inside_writes(operations: int) -> None:
@@ -244,6 +184,7 @@ def kill_case(name: str, kills: int, device: str, seed: int) -> dict[str, Any]:
         "runs": runs,
         "kills": len(done),
         "inside_a_write": sum(kill["inside_a_write"] for kill in done),
+        "before_training": sum(kill["before_training"] for kill in done),
         "after_steps": [kill["steps"] for kill in done],
         "same_weights": same_weights,
         "same_history": same_history,
@@ -307,7 +248,9 @@ def _kill_once(
         state = json.loads((folder / whole[-1] / "state.json").read_text())
         steps = state["content"]["steps"]
     half_written = any(folder.glob(".checkpoint-*"))
-    return {"steps": steps, "inside_a_write": kill_at is not None or half_written}
+    inside = kill_at is not None or half_written
+    # The first checkpoint is written before the first step.
+    return {"steps": steps, "inside_a_write": inside, "before_training": not whole and not inside}
 
 
 def _checkpoints_in(folder: Path) -> list[str]:
@@ -378,6 +321,7 @@ def main(arguments: list[str] | None = None) -> int:
         **({"threads": _THREADS} if options.device == "cpu" else {}),
         "kills": sum(case["kills"] for case in cases),
         "inside_a_write": sum(case["inside_a_write"] for case in cases),
+        "before_training": sum(case["before_training"] for case in cases),
         "same": all(case["same_weights"] and case["same_history"] for case in cases),
         "cases": cases,
     }
