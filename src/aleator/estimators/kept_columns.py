@@ -34,6 +34,8 @@ class KeptColumns:
             names,
             table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names,
         )
+        if isinstance(table, TableFiles):
+            table.check_types(names)
 
     def read(self, start: int, stop: int) -> Any:
         """Return the rows from `start` to `stop` as a pyarrow Table."""

@@ -51,7 +51,7 @@ class Piece:
 
 
 def pieces_of_dataset(
-    dataset: Any, names: Callable[[str], str], rows_per_piece: int
+    dataset: Any, schema: Any, names: Callable[[str], str], rows_per_piece: int
 ) -> list[Piece]:
     """Return the pieces of a pyarrow dataset, in order.
 
@@ -59,6 +59,8 @@ def pieces_of_dataset(
     ----------
     dataset : pyarrow.dataset.Dataset
         The dataset.
+    schema : pyarrow.Schema
+        Types of its columns. Those of a file may be others.
     names : callable
         How messages name a file.
     rows_per_piece : int
@@ -73,7 +75,7 @@ def pieces_of_dataset(
         file = names(getattr(fragment, "path", "the dataset"))
         with naming(file):
             if hasattr(fragment, "row_groups"):
-                pieces += _row_groups(fragment, dataset.schema, file, rows_per_piece)
+                pieces += _row_groups(fragment, schema, file, rows_per_piece)
             elif fragment.format.default_extname in ("ipc", "feather", "arrow"):
                 source = fragment.filesystem.open_input_file(fragment.path)
                 pieces += _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
