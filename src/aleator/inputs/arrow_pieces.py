@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aleator.exceptions import DamagedFileError
@@ -75,15 +75,40 @@ def pieces_of_dataset(
         file = names(getattr(fragment, "path", "the dataset"))
         with naming(file):
             if hasattr(fragment, "row_groups"):
-                pieces += _row_groups(fragment, schema, file, rows_per_piece)
+                found = _row_groups(fragment, file, rows_per_piece)
             elif fragment.format.default_extname in ("ipc", "feather", "arrow"):
                 source = fragment.filesystem.open_input_file(fragment.path)
-                pieces += _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
+                found = _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
             else:
-                pieces += copy_to_arrow(
-                    fragment.to_batches(), fragment.physical_schema, file, rows_per_piece
-                )
+                batches = fragment.to_batches(schema=schema, use_threads=False)
+                pieces += copy_to_arrow(batches, schema, file, rows_per_piece)
+                continue
+            pieces += [_with_all_columns(piece, fragment, schema) for piece in found]
     return pieces
+
+
+def _with_all_columns(piece: Piece, fragment: Any, schema: Any) -> Piece:
+    """Return a piece that also has the columns of the schema that are not in its file.
+
+    Their value is in the names of folders, or missing.
+    """
+    pa = import_pyarrow()
+    in_file = set(fragment.physical_schema.names)
+    if in_file.issuperset(schema.names):
+        return piece
+    in_folders = pa.dataset.get_partition_keys(fragment.partition_expression)
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        for batch in piece.read([name for name in columns if name in in_file]):
+            arrays = [
+                batch.column(name)
+                if name in in_file
+                else pa.repeat(pa.scalar(in_folders.get(name)), batch.num_rows)
+                for name in columns
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, columns)
+
+    return replace(piece, read=read)
 
 
 def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[list[Piece], Any]:
@@ -150,40 +175,33 @@ def copy_to_arrow(
     return copy.pieces(file, rows_per_piece)
 
 
-def _row_groups(fragment: Any, schema: Any, file: str, rows_per_piece: int) -> list[Piece]:
+def _row_groups(fragment: Any, file: str, rows_per_piece: int) -> list[Piece]:
     fragment.ensure_complete_metadata()
     pieces: list[Piece] = []
     together: list[int] = []
     first_row = rows = 0
     for group in fragment.row_groups:
         if together and rows + group.num_rows > rows_per_piece:
-            pieces.append(_row_group_piece(fragment, schema, file, together, first_row, rows))
+            pieces.append(_row_group_piece(fragment, file, together, first_row, rows))
             first_row, rows, together = first_row + rows, 0, []
         together.append(group.id)
         rows += group.num_rows
     if rows:
-        pieces.append(_row_group_piece(fragment, schema, file, together, first_row, rows))
+        pieces.append(_row_group_piece(fragment, file, together, first_row, rows))
     return pieces
 
 
 def _row_group_piece(
-    fragment: Any, schema: Any, file: str, groups: Sequence[int], first_row: int, rows: int
+    fragment: Any, file: str, groups: Sequence[int], first_row: int, rows: int
 ) -> Piece:
     pa = import_pyarrow()
-    in_file = set(fragment.physical_schema.names)
     # Requests to another machine are worth being few and large; a disk is read as it is decoded.
     local = isinstance(fragment.filesystem, pa.fs.LocalFileSystem)
     reading = {"buffer_size": _READ_BYTES} if local else {"pre_buffer": True}
 
     def read(columns: list[str]) -> Iterator[Any]:
-        # In this thread only, since the other cores train.
-        if not in_file.issuperset(columns):  # a column that is in the names of folders
-            part = fragment.subset(row_group_ids=list(groups))
-            for batch in part.to_batches(schema=schema, columns=columns, use_threads=False):
-                batch.validate(full=True)
-                yield batch
-            return
-        # A scan of the fragment would decode a row group as a whole before it is copied.
+        # In this thread only, since the other cores train; and not by a scan of the fragment, which
+        # would decode a row group as a whole before it is copied.
         opened = pa.parquet.ParquetFile(fragment.open(), metadata=fragment.metadata, **reading)
         with opened:
             for batch in opened.iter_batches(
