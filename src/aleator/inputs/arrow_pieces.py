@@ -12,20 +12,17 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 from aleator.exceptions import DamagedFileError
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.csv_types import widened_types
-from aleator.inputs.files import CSV, Files, naming
+from aleator.inputs.files import naming
 
 # Columns that have no values have no buffers, and any number of rows.
 _MOST_EMPTY_ROWS = 1 << 24
 _BATCH_ROWS = 1 << 15
 _READ_BYTES = 1 << 20
-_CSV_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -109,41 +106,6 @@ def _with_all_columns(piece: Piece, fragment: Any, schema: Any) -> Piece:
             yield pa.RecordBatch.from_arrays(arrays, columns)
 
     return replace(piece, read=read)
-
-
-def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[list[Piece], Any]:
-    """Copy text files to Arrow files, and return their pieces and the schema of the first.
-
-    Columns that have no values in the first file have their types from a later one.
-    """
-    pieces: list[Piece] = []
-    schema = None
-    for path in files.paths:
-        file = files.name(path)
-        with naming(file), ExitStack() as opened:
-            found, batches = _read_csv(files, path, {}, opened)
-            names = found.names if schema is None else schema.names
-            if missing := [name for name in names if name not in found.names]:
-                raise ValueError(
-                    f"it has no column {missing[0]!r}, which {files.name(files.paths[0])} has"
-                )
-            try:
-                pieces += copy_to_arrow(batches, found, file, rows_per_piece(found))
-            except import_pyarrow().ArrowInvalid:
-                # The types are those of the first block; other values may come later.
-                found, batches = _read_csv(files, path, _types_of_csv(files, path, found), opened)
-                pieces += copy_to_arrow(batches, found, file, rows_per_piece(found))
-            schema = found if schema is None else _with_types(schema, found)
-    return pieces, schema
-
-
-def _with_types(schema: Any, later: Any) -> Any:
-    """Return a schema whose columns without values have their types from that of a later file."""
-    pa = import_pyarrow()
-    return pa.schema(
-        later.field(later.names.index(field.name)) if pa.types.is_null(field.type) else field
-        for field in schema
-    )
 
 
 def copy_to_arrow(
@@ -260,36 +222,3 @@ class _ArrowFile:
     def _batch(self, number: int) -> Any:
         with self._lock:
             return self._reader.get_batch(number)
-
-
-def _types_of_csv(files: Files, path: str, found: Any) -> dict[str, Any]:
-    """Read a text file block by block, and return types that fit all values of its columns."""
-    as_bytes = dict.fromkeys(found.names, import_pyarrow().binary())
-    types, before = list(found.types), None
-    while types != before:  # a type that fits a later value may not fit one of a block before it
-        before = types
-        with ExitStack() as opened:
-            _, blocks = _read_csv(files, path, as_bytes, opened)
-            types = widened_types(blocks, types)
-    return dict(zip(found.names, types, strict=True))
-
-
-def _read_csv(
-    files: Files, path: str, types: dict[str, Any], opened: ExitStack
-) -> tuple[Any, Iterator[Any]]:
-    """Return the schema and the batches of a text file, which `opened` closes.
-
-    The first block shows the types of columns that are not in `types`.
-    """
-    pa = import_pyarrow()
-    assert files.format == CSV
-    convert = pa.csv.ConvertOptions(column_types=types)
-    # Several threads do not read blocks faster, and their errors do not name the row.
-    read = pa.csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES)
-    parse = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ",")
-    compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(os.path.splitext(path)[1])
-    source = opened.enter_context(files.open(path))
-    if compression is not None:
-        source = pa.CompressedInputStream(pa.PythonFile(source), compression)
-    reader = pa.csv.open_csv(source, read, parse, convert)
-    return reader.schema, iter(reader)

@@ -10,7 +10,7 @@ import numpy as np
 
 from aleator.atomic_io import json_digest
 from aleator.inputs.arrow_datasets import check_not_filtered, open_dataset, versions_of_dataset
-from aleator.inputs.arrow_pieces import Piece, copy_to_arrow, pieces_of_csv, pieces_of_dataset
+from aleator.inputs.arrow_pieces import Piece, copy_to_arrow, pieces_of_dataset
 from aleator.inputs.arrow_schemas import conformed
 from aleator.inputs.arrow_values import (
     common_type,
@@ -19,6 +19,7 @@ from aleator.inputs.arrow_values import (
     number_type,
     rows_of_table,
 )
+from aleator.inputs.csv_files import pieces_of_csv
 from aleator.inputs.files import CSV, NPY, find_files, naming
 from aleator.inputs.frames.arrow_frame import ArrowFrame
 from aleator.inputs.frames.base import listed
