@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aleator.exceptions import DamagedFileError
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.files import naming
+from aleator.inputs.files import naming, naming_all
 
 # Columns that have no values have no buffers, and any number of rows.
 _MOST_EMPTY_ROWS = 1 << 24
@@ -77,9 +76,11 @@ def pieces_of_dataset(
                 source = fragment.filesystem.open_input_file(fragment.path)
                 found = _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
             else:
+                found = None
                 batches = fragment.to_batches(schema=schema, use_threads=False)
-                pieces += copy_to_arrow(batches, schema, file, rows_per_piece)
-                continue
+        if found is None:
+            pieces += copy_to_arrow(naming_all(file, batches), schema, file, rows_per_piece)
+        else:
             pieces += [_with_all_columns(piece, fragment, schema) for piece in found]
     return pieces
 
@@ -111,7 +112,40 @@ def _with_all_columns(piece: Piece, fragment: Any, schema: Any) -> Piece:
 def copy_to_arrow(
     batches: Iterable[Any], schema: Any, file: str, rows_per_piece: int
 ) -> list[Piece]:
-    """Copy record batches into a temporary Arrow file, and return its pieces."""
+    """Copy record batches into a temporary Arrow file, and return its pieces.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        The rows. What goes wrong while they are read names the file already: see `naming_all`.
+    schema : pyarrow.Schema
+        Their columns.
+    file : str
+        Name of the file that is copied.
+    rows_per_piece : int
+        Largest number of rows of a piece.
+
+    Returns
+    -------
+    list of Piece
+
+    Raises
+    ------
+    OSError
+        If the copy cannot be written.
+    """
+    try:
+        copy = _written(batches, schema, rows_per_piece)
+    except OSError as error:  # errors of reading are a DamagedFileError
+        raise OSError(
+            f"{file} cannot be copied to {tempfile.tempdir or 'a temporary folder'}, which is "
+            f"needed to read it in any order: {error}; the environment variable TMPDIR chooses "
+            "another folder"
+        ) from error
+    return copy.pieces(file, rows_per_piece)
+
+
+def _written(batches: Iterable[Any], schema: Any, rows_per_piece: int) -> _ArrowFile:
     pa = import_pyarrow()
     handle, path = tempfile.mkstemp(prefix="aleator-", suffix=".arrow")
     os.close(handle)
@@ -121,12 +155,6 @@ def copy_to_arrow(
                 for start in range(0, batch.num_rows, rows_per_piece):
                     writer.write_batch(batch.slice(start, rows_per_piece))
         copy = _ArrowFile(pa.OSFile(path), trusted=True)
-    except OSError as error:
-        os.unlink(path)
-        raise DamagedFileError(
-            f"{file} cannot be copied to {path}, which is needed to read it in any order: {error}; "
-            "the environment variable TMPDIR chooses another folder"
-        ) from error
     except BaseException:
         os.unlink(path)
         raise
@@ -134,7 +162,7 @@ def copy_to_arrow(
         os.unlink(path)  # its content stays as long as it is open, and never longer
     else:
         weakref.finalize(copy, os.unlink, path)
-    return copy.pieces(file, rows_per_piece)
+    return copy
 
 
 def _row_groups(fragment: Any, file: str, rows_per_piece: int) -> list[Piece]:

@@ -20,7 +20,7 @@ from aleator.inputs.arrow_values import (
     rows_of_table,
 )
 from aleator.inputs.csv_files import pieces_of_csv
-from aleator.inputs.files import CSV, NPY, find_files, naming
+from aleator.inputs.files import CSV, NPY, find_files, naming, naming_all
 from aleator.inputs.frames.arrow_frame import ArrowFrame
 from aleator.inputs.frames.base import listed
 from aleator.inputs.pieces import BUFFER_SIZE, PiecewiseSource, pieces_of
@@ -363,11 +363,15 @@ def _divide_large(
             divided.append(piece)
             continue
         rows = max(1, buffer_size // _LEAST_PIECES // bytes_per_row)
+        batches = naming_all(piece.file, piece.read(schema.names))
+        first = next(batches, None)
+        parts: list[Piece] = []
+        if first is not None:
+            batches = itertools.chain([first], batches)
+            # In the types of its file, which lose nothing.
+            parts = copy_to_arrow(batches, first.schema, piece.file, rows)
         with naming(piece.file):
-            batches = piece.read(schema.names)
-            first = next(batches)  # in the types of its file
-        batches = itertools.chain([first], batches)
-        parts = copy_to_arrow(batches, first.schema, piece.file, rows)
+            _check_rows(sum(part.rows for part in parts), piece)
         divided += [
             Piece(part.file, piece.first_row + part.first_row, part.rows, part.read)
             for part in parts
