@@ -96,6 +96,15 @@ def test_text_in_parquet_that_is_not_utf_8_is_named(buffer_size, tmp_path):
         open_table(tmp_path / "x.parquet", buffer_size=buffer_size).row_bytes(np.arange(2))
 
 
+def test_a_name_that_is_not_utf_8_is_an_error_of_its_file(tmp_path):
+    for number in range(2):
+        write(pa.table({"number": [1.0]}), tmp_path / f"{number}.feather")
+    path = tmp_path / "1.feather"
+    path.write_bytes(path.read_bytes().replace(b"number", b"n\xffmber"))
+    with pytest.raises(DamagedFileError, match=r"1\.feather cannot be read: .*utf-8"):
+        open_table(tmp_path)
+
+
 @pytest.mark.parametrize("buffer_size", [100, 10**6])
 def test_a_damaged_row_group_is_named(buffer_size, tmp_path):
     path = tmp_path / "x.parquet"

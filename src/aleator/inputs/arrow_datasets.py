@@ -39,7 +39,8 @@ def open_dataset(files: Files) -> tuple[Any, Any, dict[str, str]]:
         file = files.name(fragment.path)
         with naming(file):
             found = fragment.physical_schema
-        missing = [name for name in dataset.schema.names if name not in found.names]
+            names = found.names
+        missing = [name for name in dataset.schema.names if name not in names]
         if missing:
             first = files.name(files.paths[0])
             raise ValueError(f"{file} has no {listed(missing)}, which {first} has")
