@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -209,3 +210,19 @@ def test_a_file_that_cannot_grow(tmp_path, table):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_manifest.json"]
     assert len(list((tmp_path / "model").iterdir())) == 2
     assert aleator.load(tmp_path / "model").transform(table).shape == (60, 8)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_copy_of_a_table_on_a_full_disk(ending, disk, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(disk))
+    path = tmp_path / f"x.{ending}"
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20_000, 8)))
+    frame.columns = list("abcdefgh")
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    filler = fill(disk, leave=1 << 19)
+    message = rf"x\.{ending} cannot be copied to {disk}, .*No space left.*TMPDIR chooses another"
+    with pytest.raises(OSError, match=message):
+        aleator.open_table(path, buffer_size=10_000)
+    assert list(disk.iterdir()) == [filler]
+    filler.unlink()
+    assert len(aleator.open_table(path, buffer_size=10_000)) == 20_000

@@ -315,7 +315,9 @@ def test_mistakes_are_explained_before_anything_is_written(folder, model, tmp_pa
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")  # arrays
-@pytest.mark.parametrize("kind", ["array", "npy", "pandas", "polars", "table", "opened"])
+@pytest.mark.parametrize(
+    "kind", ["array", "npy", "pandas", "polars", "lazy", "table", "batch", "opened"]
+)
 def test_data_of_any_kind(kind, folder, model, tmp_path):
     table = pq.read_table(folder / "x.parquet")
     X = {
@@ -323,6 +325,8 @@ def test_data_of_any_kind(kind, folder, model, tmp_path):
         "npy": folder / "X.npy",
         "pandas": pd.DataFrame(table.to_pandas()),
         "polars": pl.from_arrow(table),
+        "lazy": pl.from_arrow(table).lazy(),
+        "batch": table.combine_chunks().to_batches()[0],
         "table": table,
         "opened": open_table(folder / "x.parquet", exclude=["id"], buffer_size=60_000),
     }[kind]
@@ -343,6 +347,22 @@ def test_a_model_without_names_takes_all_columns_that_are_not_kept(folder, tmp_p
     model = small("RandomEncoder").fit(X)
     model.transform_to(folder / "x.parquet", tmp_path / "out", keep=["id"])
     np.testing.assert_allclose(embedding_in(tmp_path / "out", model), model.transform(X), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")  # arrays
+def test_columns_of_a_frame_with_values_of_several_types(folder, model, tmp_path):
+    frame = pq.read_table(folder / "x.parquet").to_pandas().assign(mixed=[1, "two"] * 5000)
+    model.transform_to(frame, tmp_path / "out", keep=["id"])
+    found = pq.read_table(tmp_path / "out")
+    assert found["id"].to_pylist() == frame["id"].tolist()
+    np.testing.assert_allclose(embedding_in(tmp_path / "out", model), model.transform(frame))
+    with pytest.raises(ValueError, match=r"keep contains 'mixed', but column 'mixed' of X cannot"):
+        model.transform_to(frame, tmp_path / "other", keep=["id", "mixed"])
+    assert not (tmp_path / "other").exists()
+    # As a feature it is text.
+    mixed = small("RandomFeatures").fit(frame.drop(columns="id"))
+    mixed.transform_to(frame, tmp_path / "mixed", keep=["id"])
+    np.testing.assert_allclose(embedding_in(tmp_path / "mixed", mixed), mixed.transform(frame))
 
 
 def test_the_manifest_says_what_was_written(folder, model, tmp_path):

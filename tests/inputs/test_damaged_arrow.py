@@ -1,5 +1,6 @@
 """Arrow and Parquet files with wrong values: an error that names the file, never a crash."""
 
+import dataclasses
 import struct
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from aleator import RandomFeatures, open_table
 from aleator.exceptions import DamagedFileError
+from aleator.inputs import table_files
 from aleator.inputs.files import naming
 
 WORDS = ["Rome", "Bonn", "Oslo", "Bern", "Riga", "Kiev", "Lima", "Cairo"]
@@ -86,11 +88,57 @@ def test_a_wrong_size_of_a_buffer_is_an_error(tmp_path):
         open_table(path)
 
 
-def test_text_in_parquet_that_is_not_utf_8_is_named(tmp_path):
+@pytest.mark.parametrize("buffer_size", [10, 10**6])
+def test_text_in_parquet_that_is_not_utf_8_is_named(buffer_size, tmp_path):
     text = pa.StringArray.from_buffers(2, pa.py_buffer(offsets(0, 1, 2)), pa.py_buffer(b"a\xff"))
     pq.write_table(pa.table({"city": text}), tmp_path / "x.parquet")
     with pytest.raises(DamagedFileError, match=r"x\.parquet cannot be read: .*UTF8"):
-        open_table(tmp_path / "x.parquet").row_bytes(np.arange(2))
+        open_table(tmp_path / "x.parquet", buffer_size=buffer_size).row_bytes(np.arange(2))
+
+
+def test_a_name_that_is_not_utf_8_is_an_error_of_its_file(tmp_path):
+    for number in range(2):
+        write(pa.table({"number": [1.0]}), tmp_path / f"{number}.feather")
+    path = tmp_path / "1.feather"
+    path.write_bytes(path.read_bytes().replace(b"number", b"n\xffmber"))
+    with pytest.raises(DamagedFileError, match=r"1\.feather cannot be read: .*utf-8"):
+        open_table(tmp_path)
+
+
+@pytest.mark.parametrize("buffer_size", [100, 10**6])
+def test_a_damaged_row_group_is_named(buffer_size, tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": np.arange(1000.0)}), path, use_dictionary=False)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + b"\xff" * 40 + data[44:])
+    with pytest.raises(DamagedFileError, match=r"x\.parquet cannot be read: "):
+        open_table(path, buffer_size=buffer_size).gather(np.arange(1000))
+
+
+@pytest.mark.parametrize("rows", [900, 1100])
+def test_a_row_group_that_is_divided_has_the_rows_that_it_says(rows, tmp_path, monkeypatch):
+    pq.write_table(pa.table({"a": np.arange(1000.0)}), tmp_path / "x.parquet")
+    pieces = table_files.pieces_of_dataset
+
+    def claimed(*arguments):
+        return [dataclasses.replace(piece, rows=rows) for piece in pieces(*arguments)]
+
+    monkeypatch.setattr(table_files, "pieces_of_dataset", claimed)
+    message = rf"x\.parquet cannot be read: it has 1000 rows where there were {rows}"
+    with pytest.raises(DamagedFileError, match=message):
+        open_table(tmp_path / "x.parquet", buffer_size=100)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_a_copy_that_cannot_be_written_is_no_damage(name, tmp_path, monkeypatch):
+    pq.write_table(pa.table({"a": np.arange(1000.0)}), tmp_path / "x.parquet")
+    (tmp_path / "x.csv").write_text("a\n" + "1.5\n" * 1000)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    message = (
+        rf"x\.{name[2:]} cannot be copied to .*none, which .*; the environment variable TMPDIR"
+    )
+    with pytest.raises(OSError, match=message):
+        open_table(tmp_path / name, buffer_size=100)
 
 
 def test_dates_that_python_does_not_have_are_named(tmp_path):

@@ -128,13 +128,31 @@ def test_objects_of_pyarrow(frame, tmp_path):
         read(filtered)
 
 
-def test_columns_in_the_names_of_folders(frame, tmp_path):
-    for year in (2023, 2024):
-        (tmp_path / f"year={year}").mkdir()
-        write(frame.iloc[:3], tmp_path / f"year={year}" / "x.parquet")
-    dataset = pyarrow.dataset.dataset(tmp_path, partitioning="hive")
-    source = open_table(dataset, columns=["year", "a"])
-    assert values_of(source)[:, 0].tolist() == [2023] * 3 + [2024] * 3
+IN_FOLDERS = {
+    name: pyarrow.dataset.partitioning(pa.schema({"year": getattr(pa, name)()}), flavor="hive")
+    for name in ("int64", "string")
+} | {"dictionary": pyarrow.dataset.HivePartitioning.discover(infer_dictionary=True)}
+
+
+@pytest.mark.parametrize("names", IN_FOLDERS)
+@pytest.mark.parametrize("kind", ["parquet", "ipc", "csv"])
+def test_columns_in_the_names_of_folders(kind, names, frame, tmp_path):
+    table = pa.Table.from_pandas(frame.assign(year=2020 + frame["count"] % 3))
+    written = {"partitioning": IN_FOLDERS["int64"], "format": kind}
+    pyarrow.dataset.write_dataset(table.replace_schema_metadata(), tmp_path, **written)
+    read = {"partitioning": IN_FOLDERS[names], "format": kind}
+    dataset = pyarrow.dataset.dataset(tmp_path, **read)
+    whole = dataset.to_table()
+    for size in (2000, 10**6):
+        source = open_table(dataset, columns=["a", "year", "count"], buffer_size=size)
+        for columns in (["year"], ["c", "year", "a"]):
+            found = source.read_columns(columns, 0, 500)
+            assert found.schema.equals(whole.select(columns).schema)
+            assert found.to_pydict() == whole.select(columns).to_pydict()
+        years = whole["year"].to_pylist()
+        assert source.frame_at(np.arange(500)).native["year"].to_pylist() == years
+        if names == "int64":
+            assert values_of(source)[:, 1].tolist() == years
 
 
 def test_dates_times_and_other_types_as_numbers(tmp_path):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from aleator.inputs import Schema, Source, checksum_of
+from aleator.inputs import Schema, Source, checksum_of, open_source
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.frames import as_frame
+from aleator.inputs.frames import as_frame, is_frame
 from aleator.inputs.table_files import TableFiles, open_table
 
 
@@ -34,6 +34,8 @@ class KeptColumns:
             names,
             table.arrow_schema.names if isinstance(table, TableFiles) else table.column_names,
         )
+        if isinstance(table, TableFiles):
+            table.check_types(names)
 
     def read(self, start: int, stop: int) -> Any:
         """Return the rows from `start` to `stop` as a pyarrow Table."""
@@ -96,7 +98,7 @@ def separate_kept(
     Returns
     -------
     features : object
-        X, or the part of it that has the features.
+        X, opened if it is a path. Without `names`, the columns that are not copied.
     kept : KeptColumns
         The columns that are copied.
     """
@@ -108,29 +110,39 @@ def separate_kept(
         X = open_table(X, columns=names, exclude=None if names is not None else keep)
     if isinstance(X, TableFiles):
         return X, KeptColumns(X, keep)
-    table = _table_of(X)
-    kept = KeptColumns(table, keep)
-    features = [name for name in table.column_names if name not in keep]
-    return table.select(features if names is None else names), kept
+    # Record batches and lazy frames become frames; a dataset that has no files is in memory.
+    X = X.to_table() if isinstance(X, pa.dataset.Dataset) else open_source(X)
+    if not is_frame(X):
+        raise ValueError(
+            f"keep needs columns with names, but X is {type(X).__name__}: pass a data frame, or a "
+            "Parquet, Arrow or CSV file"
+        )
+    frame = as_frame(X)
+    check_keep(keep, frame.names)
+    kept = KeptColumns(_table_of(frame.select(frame.find(keep)).native), keep)
+    if names is None:
+        X = frame.select([at for at, name in enumerate(frame.names) if name not in keep]).native
+    return X, kept
 
 
-def _table_of(X: Any) -> Any:
-    """Return a data frame or an object of pyarrow as a pyarrow Table."""
+def _table_of(frame: Any) -> Any:
+    """Return a data frame or a table of pyarrow as a pyarrow Table."""
     pa = import_pyarrow()
-    if isinstance(X, pa.Table):
-        return X
-    if isinstance(X, pa.RecordBatch):
-        return pa.Table.from_batches([X])
-    if isinstance(X, pa.dataset.Dataset):
-        return X.to_table()
-    if hasattr(X, "iloc"):
-        return pa.Table.from_pandas(X, preserve_index=False)
-    if hasattr(X, "to_arrow"):
-        return X.to_arrow()
-    raise ValueError(
-        f"keep needs columns with names, but X is {type(X).__name__}: pass a data frame, or a "
-        "Parquet, Arrow or CSV file"
-    )
+    if isinstance(frame, pa.Table):
+        return frame
+    if not hasattr(frame, "iloc"):
+        return frame.to_arrow()
+    columns = {str(name): frame.iloc[:, at] for at, name in enumerate(frame.columns)}
+    found = {}
+    for name, values in columns.items():
+        try:
+            found[name] = pa.Array.from_pandas(values)
+        except (pa.ArrowException, OverflowError) as error:
+            raise ValueError(
+                f"keep contains {name!r}, but column {name!r} of X cannot be written to Parquet: "
+                f"{error}; convert it to one type, such as text, first"
+            ) from error
+    return pa.table(found)
 
 
 def check_keep(keep: Sequence[str], known: Sequence[str]) -> None:

@@ -12,20 +12,16 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from aleator.exceptions import DamagedFileError
 from aleator.inputs.arrow_values import import_pyarrow
-from aleator.inputs.csv_types import widened_types
-from aleator.inputs.files import CSV, Files, naming
+from aleator.inputs.files import naming, naming_all
 
 # Columns that have no values have no buffers, and any number of rows.
 _MOST_EMPTY_ROWS = 1 << 24
 _BATCH_ROWS = 1 << 15
 _READ_BYTES = 1 << 20
-_CSV_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class Piece:
 
 
 def pieces_of_dataset(
-    dataset: Any, names: Callable[[str], str], rows_per_piece: int
+    dataset: Any, schema: Any, names: Callable[[str], str], rows_per_piece: int
 ) -> list[Piece]:
     """Return the pieces of a pyarrow dataset, in order.
 
@@ -59,6 +55,8 @@ def pieces_of_dataset(
     ----------
     dataset : pyarrow.dataset.Dataset
         The dataset.
+    schema : pyarrow.Schema
+        Types of its columns. Those of a file may be others.
     names : callable
         How messages name a file.
     rows_per_piece : int
@@ -73,56 +71,81 @@ def pieces_of_dataset(
         file = names(getattr(fragment, "path", "the dataset"))
         with naming(file):
             if hasattr(fragment, "row_groups"):
-                pieces += _row_groups(fragment, dataset.schema, file, rows_per_piece)
+                found = _row_groups(fragment, file, rows_per_piece)
             elif fragment.format.default_extname in ("ipc", "feather", "arrow"):
                 source = fragment.filesystem.open_input_file(fragment.path)
-                pieces += _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
+                found = _ArrowFile(source, trusted=False).pieces(file, rows_per_piece)
             else:
-                pieces += copy_to_arrow(
-                    fragment.to_batches(), fragment.physical_schema, file, rows_per_piece
-                )
+                found = None
+                batches = fragment.to_batches(schema=schema, use_threads=False)
+        if found is None:
+            pieces += copy_to_arrow(naming_all(file, batches), schema, file, rows_per_piece)
+        else:
+            pieces += [_with_all_columns(piece, fragment, schema) for piece in found]
     return pieces
 
 
-def pieces_of_csv(files: Files, rows_per_piece: Callable[[Any], int]) -> tuple[list[Piece], Any]:
-    """Copy text files to Arrow files, and return their pieces and the schema of the first.
+def _with_all_columns(piece: Piece, fragment: Any, schema: Any) -> Piece:
+    """Return a piece that also has the columns of the schema that are not in its file.
 
-    Columns that have no values in the first file have their types from a later one.
+    Their value is in the names of folders, or missing.
     """
-    pieces: list[Piece] = []
-    schema = None
-    for path in files.paths:
-        file = files.name(path)
-        with naming(file), ExitStack() as opened:
-            found, batches = _read_csv(files, path, {}, opened)
-            names = found.names if schema is None else schema.names
-            if missing := [name for name in names if name not in found.names]:
-                raise ValueError(
-                    f"it has no column {missing[0]!r}, which {files.name(files.paths[0])} has"
-                )
-            try:
-                pieces += copy_to_arrow(batches, found, file, rows_per_piece(found))
-            except import_pyarrow().ArrowInvalid:
-                # The types are those of the first block; other values may come later.
-                found, batches = _read_csv(files, path, _types_of_csv(files, path, found), opened)
-                pieces += copy_to_arrow(batches, found, file, rows_per_piece(found))
-            schema = found if schema is None else _with_types(schema, found)
-    return pieces, schema
-
-
-def _with_types(schema: Any, later: Any) -> Any:
-    """Return a schema whose columns without values have their types from that of a later file."""
     pa = import_pyarrow()
-    return pa.schema(
-        later.field(later.names.index(field.name)) if pa.types.is_null(field.type) else field
-        for field in schema
-    )
+    in_file = set(fragment.physical_schema.names)
+    if in_file.issuperset(schema.names):
+        return piece
+    in_folders = pa.dataset.get_partition_keys(fragment.partition_expression)
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        for batch in piece.read([name for name in columns if name in in_file]):
+            arrays = [
+                batch.column(name)
+                if name in in_file
+                else pa.repeat(pa.scalar(in_folders.get(name)), batch.num_rows)
+                for name in columns
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, columns)
+
+    return replace(piece, read=read)
 
 
 def copy_to_arrow(
     batches: Iterable[Any], schema: Any, file: str, rows_per_piece: int
 ) -> list[Piece]:
-    """Copy record batches into a temporary Arrow file, and return its pieces."""
+    """Copy record batches into a temporary Arrow file, and return its pieces.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        The rows. What goes wrong while they are read names the file already: see `naming_all`.
+    schema : pyarrow.Schema
+        Their columns.
+    file : str
+        Name of the file that is copied.
+    rows_per_piece : int
+        Largest number of rows of a piece.
+
+    Returns
+    -------
+    list of Piece
+
+    Raises
+    ------
+    OSError
+        If the copy cannot be written.
+    """
+    try:
+        copy = _written(batches, schema, rows_per_piece)
+    except OSError as error:  # errors of reading are a DamagedFileError
+        raise OSError(
+            f"{file} cannot be copied to {tempfile.tempdir or 'a temporary folder'}, which is "
+            f"needed to read it in any order: {error}; the environment variable TMPDIR chooses "
+            "another folder"
+        ) from error
+    return copy.pieces(file, rows_per_piece)
+
+
+def _written(batches: Iterable[Any], schema: Any, rows_per_piece: int) -> _ArrowFile:
     pa = import_pyarrow()
     handle, path = tempfile.mkstemp(prefix="aleator-", suffix=".arrow")
     os.close(handle)
@@ -132,12 +155,6 @@ def copy_to_arrow(
                 for start in range(0, batch.num_rows, rows_per_piece):
                     writer.write_batch(batch.slice(start, rows_per_piece))
         copy = _ArrowFile(pa.OSFile(path), trusted=True)
-    except OSError as error:
-        os.unlink(path)
-        raise DamagedFileError(
-            f"{file} cannot be copied to {path}, which is needed to read it in any order: {error}; "
-            "the environment variable TMPDIR chooses another folder"
-        ) from error
     except BaseException:
         os.unlink(path)
         raise
@@ -145,43 +162,36 @@ def copy_to_arrow(
         os.unlink(path)  # its content stays as long as it is open, and never longer
     else:
         weakref.finalize(copy, os.unlink, path)
-    return copy.pieces(file, rows_per_piece)
+    return copy
 
 
-def _row_groups(fragment: Any, schema: Any, file: str, rows_per_piece: int) -> list[Piece]:
+def _row_groups(fragment: Any, file: str, rows_per_piece: int) -> list[Piece]:
     fragment.ensure_complete_metadata()
     pieces: list[Piece] = []
     together: list[int] = []
     first_row = rows = 0
     for group in fragment.row_groups:
         if together and rows + group.num_rows > rows_per_piece:
-            pieces.append(_row_group_piece(fragment, schema, file, together, first_row, rows))
+            pieces.append(_row_group_piece(fragment, file, together, first_row, rows))
             first_row, rows, together = first_row + rows, 0, []
         together.append(group.id)
         rows += group.num_rows
     if rows:
-        pieces.append(_row_group_piece(fragment, schema, file, together, first_row, rows))
+        pieces.append(_row_group_piece(fragment, file, together, first_row, rows))
     return pieces
 
 
 def _row_group_piece(
-    fragment: Any, schema: Any, file: str, groups: Sequence[int], first_row: int, rows: int
+    fragment: Any, file: str, groups: Sequence[int], first_row: int, rows: int
 ) -> Piece:
     pa = import_pyarrow()
-    in_file = set(fragment.physical_schema.names)
     # Requests to another machine are worth being few and large; a disk is read as it is decoded.
     local = isinstance(fragment.filesystem, pa.fs.LocalFileSystem)
     reading = {"buffer_size": _READ_BYTES} if local else {"pre_buffer": True}
 
     def read(columns: list[str]) -> Iterator[Any]:
-        # In this thread only, since the other cores train.
-        if not in_file.issuperset(columns):  # a column that is in the names of folders
-            part = fragment.subset(row_group_ids=list(groups))
-            for batch in part.to_batches(schema=schema, columns=columns, use_threads=False):
-                batch.validate(full=True)
-                yield batch
-            return
-        # A scan of the fragment would decode a row group as a whole before it is copied.
+        # In this thread only, since the other cores train; and not by a scan of the fragment, which
+        # would decode a row group as a whole before it is copied.
         opened = pa.parquet.ParquetFile(fragment.open(), metadata=fragment.metadata, **reading)
         with opened:
             for batch in opened.iter_batches(
@@ -240,36 +250,3 @@ class _ArrowFile:
     def _batch(self, number: int) -> Any:
         with self._lock:
             return self._reader.get_batch(number)
-
-
-def _types_of_csv(files: Files, path: str, found: Any) -> dict[str, Any]:
-    """Read a text file block by block, and return types that fit all values of its columns."""
-    as_bytes = dict.fromkeys(found.names, import_pyarrow().binary())
-    types, before = list(found.types), None
-    while types != before:  # a type that fits a later value may not fit one of a block before it
-        before = types
-        with ExitStack() as opened:
-            _, blocks = _read_csv(files, path, as_bytes, opened)
-            types = widened_types(blocks, types)
-    return dict(zip(found.names, types, strict=True))
-
-
-def _read_csv(
-    files: Files, path: str, types: dict[str, Any], opened: ExitStack
-) -> tuple[Any, Iterator[Any]]:
-    """Return the schema and the batches of a text file, which `opened` closes.
-
-    The first block shows the types of columns that are not in `types`.
-    """
-    pa = import_pyarrow()
-    assert files.format == CSV
-    convert = pa.csv.ConvertOptions(column_types=types)
-    # Several threads do not read blocks faster, and their errors do not name the row.
-    read = pa.csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES)
-    parse = pa.csv.ParseOptions(delimiter="\t" if ".tsv" in path.lower() else ",")
-    compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(os.path.splitext(path)[1])
-    source = opened.enter_context(files.open(path))
-    if compression is not None:
-        source = pa.CompressedInputStream(pa.PythonFile(source), compression)
-    reader = pa.csv.open_csv(source, read, parse, convert)
-    return reader.schema, iter(reader)

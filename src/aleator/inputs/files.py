@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -193,3 +193,9 @@ def naming(file: str) -> Any:
         if isinstance(error, DamagedFileError) or not known:
             raise
         raise DamagedFileError(f"{file} cannot be read: {error}") from error
+
+
+def naming_all(file: str, parts: Iterable[Any]) -> Iterator[Any]:
+    """Yield parts of a file; what goes wrong while they are read, and only then, names it."""
+    with naming(file):
+        yield from parts

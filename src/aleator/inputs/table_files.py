@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from aleator.atomic_io import json_digest
-from aleator.inputs.arrow_pieces import Piece, copy_to_arrow, pieces_of_csv, pieces_of_dataset
+from aleator.inputs.arrow_datasets import check_not_filtered, open_dataset, versions_of_dataset
+from aleator.inputs.arrow_pieces import Piece, copy_to_arrow, pieces_of_dataset
+from aleator.inputs.arrow_schemas import conformed
 from aleator.inputs.arrow_values import (
     common_type,
     fill_rows,
@@ -17,7 +19,8 @@ from aleator.inputs.arrow_values import (
     number_type,
     rows_of_table,
 )
-from aleator.inputs.files import ARROW, CSV, NPY, PARQUET, Files, find_files, naming, version_of
+from aleator.inputs.csv_files import pieces_of_csv
+from aleator.inputs.files import CSV, NPY, find_files, naming, naming_all
 from aleator.inputs.frames.arrow_frame import ArrowFrame
 from aleator.inputs.frames.base import listed
 from aleator.inputs.pieces import BUFFER_SIZE, PiecewiseSource, pieces_of
@@ -26,7 +29,6 @@ from aleator.validation import check_int
 
 # Pieces of about this size are quick to read, and not too many. The buffer holds several.
 _PIECE_BYTES, _LEAST_PIECES = 4 << 20, 8
-_FORMATS = {PARQUET: "parquet", ARROW: "ipc"}
 
 
 class TableFiles(PiecewiseSource):
@@ -46,6 +48,8 @@ class TableFiles(PiecewiseSource):
         Bytes of the buffer in which rows are mixed.
     versions : list
         Names, sizes and times of change of the files, as JSON values.
+    conflicts : mapping of str to str, default=None
+        Columns whose types in the files do not agree, and how; they cannot be read.
 
     Attributes
     ----------
@@ -66,7 +70,10 @@ class TableFiles(PiecewiseSource):
         columns: Sequence[str],
         buffer_size: int,
         versions: list[Any],
+        conflicts: Mapping[str, str] | None = None,
     ) -> None:
+        self._conflicts = conflicts or {}
+        self.check_types(columns)
         self.arrow_schema = schema
         self.feature_names = list(columns)
         self._pieces = pieces
@@ -90,7 +97,29 @@ class TableFiles(PiecewiseSource):
         TableFiles
         """
         chosen = _choose(self.arrow_schema, columns, None)
-        return type(self)(self._pieces, self.arrow_schema, chosen, self.buffer_size, self._versions)
+        return type(self)(
+            self._pieces,
+            self.arrow_schema,
+            chosen,
+            self.buffer_size,
+            self._versions,
+            self._conflicts,
+        )
+
+    def check_types(self, columns: Sequence[str]) -> None:
+        """Raise ValueError if the files have columns in types that do not agree.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns.
+        """
+        for name in columns:
+            if name in self._conflicts:
+                raise ValueError(
+                    f"{self._conflicts[name]}: write the files with one type, or leave the column "
+                    f"out with aleator.open_table(path, exclude=[{name!r}])"
+                )
 
     def read_piece(self, piece: int) -> np.ndarray:
         """Read a row group or a record batch as numbers; text is an error."""
@@ -99,7 +128,7 @@ class TableFiles(PiecewiseSource):
         rows = np.empty((part.rows, *self.schema.shape), self.schema.dtype)
         start = 0
         with naming(part.file):
-            for batch in part.read(self.feature_names):
+            for batch in self._batches(part, self.feature_names):
                 if start + batch.num_rows <= part.rows:
                     fill_rows(rows[start : start + batch.num_rows], batch)
                 start += batch.num_rows
@@ -110,7 +139,7 @@ class TableFiles(PiecewiseSource):
         """Read a row group or a record batch as it is."""
         part = self._pieces[piece]
         with naming(part.file):
-            return ArrowFrame(_table_of(part, self.feature_names))
+            return ArrowFrame(self._table_of(part, self.feature_names))
 
     def frame_at(self, index: np.ndarray) -> ArrowFrame:
         """Return the rows at positions that are sorted, as they are."""
@@ -125,8 +154,7 @@ class TableFiles(PiecewiseSource):
                 self._last_frame = piece, self.read_frame(piece)
             rows = self._last_frame[1].rows(index[owner == piece] - self.starts[piece])
             found.append(rows.native)
-        with naming(self._pieces[0].file):
-            return ArrowFrame(pa.concat_tables(found, promote_options="permissive"))
+        return ArrowFrame(pa.concat_tables(found))
 
     def row_bytes(self, index: np.ndarray) -> bytes:
         """Return the rows at sorted positions as bytes, to compare them."""
@@ -149,13 +177,14 @@ class TableFiles(PiecewiseSource):
         pyarrow.Table
         """
         pa = import_pyarrow()
+        self.check_types(columns)
         found = []
         wanted = pa.schema([self.arrow_schema.field(name) for name in columns])
         first, last = np.searchsorted(self.starts, [start, stop - 1], side="right") - 1
         for number in range(first, last + 1):
             piece, begin = self._pieces[number], int(self.starts[number])
             with naming(piece.file):
-                table = _table_of(piece, columns).cast(wanted)
+                table = self._table_of(piece, columns, exact=True).cast(wanted)
             low = max(0, start - begin)
             found.append(table.slice(low, min(stop - begin, piece.rows) - low))
         return pa.concat_tables(found)
@@ -169,6 +198,18 @@ class TableFiles(PiecewiseSource):
     def fingerprint(self) -> str:
         """Return a digest of the files and the features."""
         return json_digest([self._versions, self.feature_names])
+
+    def _batches(
+        self, piece: Piece, columns: Sequence[str], *, exact: bool = False
+    ) -> Iterator[Any]:
+        for batch in piece.read(list(columns)):
+            yield conformed(batch, self.arrow_schema, exact=exact)
+
+    def _table_of(self, piece: Piece, columns: Sequence[str], *, exact: bool = False) -> Any:
+        batches = self._batches(piece, columns, exact=exact)
+        table = import_pyarrow().Table.from_batches(batches)
+        _check_rows(len(table), piece)
+        return table
 
 
 def open_table(
@@ -223,9 +264,10 @@ def open_table(
     """
     pa = import_pyarrow()
     check_int("buffer_size", buffer_size, minimum=1)
+    conflicts: dict[str, str] = {}
     if isinstance(path, pa.dataset.Dataset):
-        _check_not_filtered(path)
-        dataset, versions = path, _versions_of_dataset(path)
+        check_not_filtered(path)
+        dataset, schema, versions = path, path.schema, versions_of_dataset(path)
         name: Callable[[str], str] = str
     else:
         files = find_files(path)
@@ -238,13 +280,12 @@ def open_table(
             )
             chosen = _choose(schema, columns, exclude)
             return TableFiles(pieces, schema, chosen, buffer_size, versions)
-        dataset = _open_dataset(files)
-    schema = dataset.schema
+        dataset, schema, conflicts = open_dataset(files)
     chosen = _choose(schema, columns, exclude)
     kinds = [schema.field(column).type for column in chosen]
-    pieces = pieces_of_dataset(dataset, name, _rows_per_piece(kinds, buffer_size))
+    pieces = pieces_of_dataset(dataset, schema, name, _rows_per_piece(kinds, buffer_size))
     pieces = _divide_large(pieces, schema, _bytes_per_row(kinds), buffer_size)
-    return TableFiles(pieces, schema, chosen, buffer_size, versions)
+    return TableFiles(pieces, schema, chosen, buffer_size, versions, conflicts)
 
 
 def source_of_table(table: Any) -> ArraySource:
@@ -254,22 +295,6 @@ def source_of_table(table: Any) -> ArraySource:
     source = ArraySource(rows_of_table(table.select(chosen)))
     source.feature_names = chosen
     return source
-
-
-def _open_dataset(files: Files) -> Any:
-    pa = import_pyarrow()
-    kind = _FORMATS[files.format]
-    with naming(files.name(files.paths[0])):
-        dataset = pa.dataset.dataset(list(files.paths), format=kind, filesystem=files.filesystem)
-    for fragment in dataset.get_fragments():
-        file = files.name(fragment.path)
-        with naming(file):
-            found = set(fragment.physical_schema.names)
-        missing = [name for name in dataset.schema.names if name not in found]
-        if missing:
-            first = files.name(files.paths[0])
-            raise ValueError(f"{file} has no {listed(missing)}, which {first} has")
-    return dataset
 
 
 def _choose(schema: Any, columns: Sequence[str] | None, exclude: Sequence[str] | None) -> list[str]:
@@ -298,12 +323,6 @@ def _check_numbers(schema: Any, chosen: Sequence[str]) -> None:
             f"times can be read: leave out with aleator.open_table(path, exclude={wrong}), or name "
             "what to read with columns=[…]"
         )
-
-
-def _table_of(piece: Piece, columns: Sequence[str]) -> Any:
-    table = import_pyarrow().Table.from_batches(piece.read(list(columns)))
-    _check_rows(len(table), piece)
-    return table
 
 
 def _check_rows(found: int, piece: Piece) -> None:
@@ -344,31 +363,17 @@ def _divide_large(
             divided.append(piece)
             continue
         rows = max(1, buffer_size // _LEAST_PIECES // bytes_per_row)
-        parts = copy_to_arrow(piece.read(schema.names), schema, piece.file, rows)
+        batches = naming_all(piece.file, piece.read(schema.names))
+        first = next(batches, None)
+        parts: list[Piece] = []
+        if first is not None:
+            batches = itertools.chain([first], batches)
+            # In the types of its file, which lose nothing.
+            parts = copy_to_arrow(batches, first.schema, piece.file, rows)
+        with naming(piece.file):
+            _check_rows(sum(part.rows for part in parts), piece)
         divided += [
             Piece(part.file, piece.first_row + part.first_row, part.rows, part.read)
             for part in parts
         ]
     return divided
-
-
-def _check_not_filtered(dataset: Any) -> None:
-    try:
-        dataset.get_fragments()
-    except ValueError as error:
-        raise ValueError(
-            "X is a pyarrow dataset with a filter or projection, which cannot be read in any "
-            "order: write the rows to files with pyarrow.dataset.write_dataset, and pass these"
-        ) from error
-
-
-def _versions_of_dataset(dataset: Any) -> list[Any]:
-    found = []
-    for file in getattr(dataset, "files", []):
-        local = type(dataset.filesystem).__name__ == "LocalFileSystem"
-        if local and os.path.exists(file):
-            found.append([file, *version_of(file)])
-        else:
-            about = dataset.filesystem.get_file_info(file)
-            found.append([file, about.size, about.mtime_ns])
-    return found
