@@ -27,6 +27,9 @@ from aleator.training.plan import Plan
 # Building a network takes memory besides its weights, but not much more than they do.
 _SPARE_VALUES = 1 << 22
 
+# Numbers, texts, objects that JSON has, and times.
+_KINDS_OF_ATTRIBUTES = "biufUOmM"
+
 # What an entry of the wrong type, or out of range, leads to.
 _WRONG_ENTRY_ERRORS = (
     LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError,
@@ -290,9 +293,16 @@ def _encode_attribute(value: Any) -> Any:
 
 
 def _decode_attribute(value: Any) -> Any:
-    if isinstance(value, dict):
-        return np.array(value["array"], dtype=value["dtype"])
-    return value
+    if not isinstance(value, dict):
+        return value
+    items, name = value["array"], value["dtype"]
+    dtype = np.dtype(name) if isinstance(name, str) else None
+    if dtype is None or dtype.kind not in _KINDS_OF_ATTRIBUTES or not isinstance(items, list):
+        raise ValueError(f"no array has the type {name!r}")
+    # A text takes as much memory as the type says, however short it is.
+    if dtype.kind == "U" and dtype.itemsize > 4 * max([1, *map(len, items)]):
+        raise ValueError(f"an array has the type {name!r}, but no text of that length")
+    return np.array(items, dtype=dtype)
 
 
 def encode_parameter(value: Any) -> Any:
