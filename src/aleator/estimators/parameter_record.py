@@ -71,7 +71,10 @@ def shown(record: Any) -> str:
     >>> shown(record_of({"loss": len, "scale": 0.5}))
     "{'loss': 'len', 'scale': 0.5}"
     """
-    text = repr(_plain(record))
+    try:
+        text = repr(_plain(record))
+    except RecursionError:  # which no record is that was written here
+        text = "…"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 

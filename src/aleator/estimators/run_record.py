@@ -8,7 +8,7 @@ limit, after which numbers are rounded in other ways.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +23,7 @@ from aleator.estimators.fit_context import repeatable_random_state, root_seed
 from aleator.estimators.parameter_record import digest_of_array, record_of, shown
 from aleator.exceptions import CheckpointError
 from aleator.inputs import RawData, checksum_of
-from aleator.training.checkpoint import CheckpointFolder, Interval
+from aleator.training.checkpoint import RUN, CheckpointFolder, Interval
 from aleator.training.distribution import OneProcess
 from aleator.version import __version__
 
@@ -114,6 +114,7 @@ def open_run(
             drawn = draw_seeds()
             stored = folder.begin({**record(), "seeds": drawn}, resume=resume)
             if stored is not None:
+                check_record(stored, folder.path)
                 check_same_run(stored, record(), folder.path)
             return drawn if stored is None else stored["seeds"]
 
@@ -180,6 +181,57 @@ def describe_run(
         "labels": None if labels is None else _digest_of_labels(labels),
         "sample_order": None if sample_order is None else digest_of_array(sample_order.numpy()),
     }
+
+
+def check_record(stored: Mapping[str, Any], folder: Path) -> None:
+    """Raise CheckpointError if a record of a folder has other entries than `open_run` writes.
+
+    Parameters
+    ----------
+    stored : mapping of str to object
+        Record in the folder.
+    folder : Path
+        The folder, for the message.
+
+    Examples
+    --------
+    >>> check_record({"aleator": __version__, "parameters": []}, Path("runs/1"))
+    Traceback (most recent call last):
+    ...
+    aleator.exceptions.CheckpointError: the run in runs/1 cannot be continued: in its run.json, ...
+    """
+    if stored.get("aleator") != __version__:
+        return  # whose records may have other entries; `check_same_run` names the version
+    for name, (kind, is_valid) in _ENTRIES.items():
+        entry = stored.get(name)
+        if not isinstance(entry, kind) or not is_valid(entry):
+            raise CheckpointError(
+                f"the run in {folder} cannot be continued: in its {RUN}, {name!r} is missing or "
+                "has a wrong value"
+            )
+
+
+def _are_seeds(seeds: dict[str, Any]) -> bool:
+    known = seeds.get("random_state")
+    return (
+        set(seeds) == {"root_seed", "random_state"}
+        and _is_seed(seeds["root_seed"])
+        and (known is None or _is_seed(known))
+    )
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32
+
+
+_ENTRIES: dict[str, tuple[Any, Callable[[Any], bool]]] = {
+    "estimator": (str, lambda name: True),
+    "parameters": (dict, lambda parameters: True),
+    "data": (dict, lambda data: isinstance(data.get("shape"), list)),
+    "labels": ((str, type(None)), lambda digest: True),
+    "sample_order": ((str, type(None)), lambda digest: True),
+    "seeds": (dict, _are_seeds),
+}
 
 
 def check_same_run(stored: Mapping[str, Any], present: Mapping[str, Any], folder: Any) -> None:

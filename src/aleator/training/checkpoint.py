@@ -303,7 +303,13 @@ def _read(path: Path) -> Checkpoint:
         content = _CHECKPOINT.read(path / STATE)
     with _readable(path / TENSORS):
         tensors = read_tensors(path / TENSORS, content["tensors"])
-    return Checkpoint(unpack(content["state"], tensors), content["steps"])
+    steps = content["steps"]
+    if not isinstance(steps, int) or steps < 0:
+        raise DataFileError(f"{path / STATE} says that {str(steps)[:40]} steps were made")
+    try:
+        return Checkpoint(unpack(content["state"], tensors), steps)
+    except RecursionError:
+        raise DataFileError(f"the state in {path / STATE} is too deep") from None
 
 
 @contextmanager
