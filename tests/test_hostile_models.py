@@ -58,6 +58,7 @@ def test_types_of_arrays_are_checked_before_memory_is_taken(dtype, table, tmp_pa
         np.array([False, True]),
         np.array([1.0, 2.0]),
         np.array(["no", "yes"], dtype=object),
+        np.array([3, 5]).astype(str),  # whose type has room for longer texts
         np.array(["2024-01-01", "2025-01-01"], "M8[ns]"),
     ],
     ids=lambda classes: classes.dtype.str,

@@ -27,6 +27,8 @@ from aleator.training.plan import Plan
 # Building a network takes memory besides its weights, but not much more than they do.
 _SPARE_VALUES = 1 << 22
 
+# Texts in an array, all of which take as much as its type says, may be longer than they need.
+_SPARE_BYTES = 1 << 26
 # Numbers, texts, objects that JSON has, and times.
 _KINDS_OF_ATTRIBUTES = "biufUOmM"
 
@@ -299,9 +301,11 @@ def _decode_attribute(value: Any) -> Any:
     dtype = np.dtype(name) if isinstance(name, str) else None
     if dtype is None or dtype.kind not in _KINDS_OF_ATTRIBUTES or not isinstance(items, list):
         raise ValueError(f"no array has the type {name!r}")
-    # A text takes as much memory as the type says, however short it is.
-    if dtype.kind == "U" and dtype.itemsize > 4 * max([1, *map(len, items)]):
-        raise ValueError(f"an array has the type {name!r}, but no text of that length")
+    if dtype.kind == "U":
+        # A text takes as much memory as the type says, however short it is.
+        spare = len(items) * (dtype.itemsize - 4 * max(map(len, items), default=0))
+        if spare > _SPARE_BYTES or not all(isinstance(item, str) for item in items):
+            raise ValueError(f"an array has the type {name!r}, but no text of that length")
     return np.array(items, dtype=dtype)
 
 
