@@ -134,6 +134,7 @@ WRONG = [
     (["plan", "batch_size"], 7),
     (["plan", "micro_batch"], -1),
     (["plan", "graphs"], None),
+    (["plan", "graphs"], True),
     (["plan"], []),
     (["sampler"], None),
     (["sampler", "passes"], -1),
