@@ -1,6 +1,7 @@
 """Files that hold data and nothing else: JSON and safetensors, each with its checksum. No pickle.
 
-What is read is checked before anything is made of it: kind, version, size and checksum.
+What is read is checked before anything is made of it: kind, version, size and checksum. JSON files
+have a largest size, which is compared before they are read, and when they are written.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from torch import Tensor
 from aleator.atomic_io import json_digest, write_file
 from aleator.exceptions import DataFileError
 from aleator.version import __version__
+
+# A column takes about 200 bytes of a description and one or two lists, and so does an epoch. An
+# empty list takes three bytes of text, but 64 of memory.
+_LARGEST_DESCRIPTION = 64 << 20
+_MOST_CONTAINERS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -57,12 +63,20 @@ class FileFormat:
             **content,
         }
         description = {"content": content, "sha256": json_digest(content)}
-        write_file(path, json.dumps(description, indent=1, allow_nan=False).encode())
+        text = json.dumps(description, indent=1, allow_nan=False)  # only ASCII
+        _check_size(path, len(text))
+        _check_number_of_containers(path, text)
+        write_file(path, text.encode())
 
     def read(self, path: Path) -> dict[str, Any]:
         """Read what `write` wrote; DataFileError says what is wrong with any other file."""
+        _check_size(path, path.stat().st_size)
         try:
-            description = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            _check_number_of_containers(path, text)
+            description = json.loads(text)
+        except DataFileError:
+            raise
         except (ValueError, RecursionError) as error:
             raise DataFileError(f"{path} is truncated or is not JSON: {error}") from None
         content = description.get("content") if isinstance(description, dict) else None
@@ -86,6 +100,23 @@ class FileFormat:
                 f"{path} was changed after it was saved: its checksum does not match"
             )
         return content
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > _LARGEST_DESCRIPTION:
+        raise DataFileError(
+            f"{path} would be a description of {size} bytes: the largest has {_LARGEST_DESCRIPTION}"
+        )
+
+
+def _check_number_of_containers(path: Path, text: str) -> None:
+    """Raise DataFileError if a text describes so many lists that they take far more memory."""
+    count = text.count("[") + text.count("{")
+    if count > _MOST_CONTAINERS:
+        raise DataFileError(
+            f"{path} would be a description of {count} lists and objects: the largest has "
+            f"{_MOST_CONTAINERS}"
+        )
 
 
 def tensors_to_bytes(tensors: dict[str, Tensor]) -> tuple[bytes, dict[str, Any]]:

@@ -6,6 +6,7 @@ weights are on disk. A crash at any moment leaves the old model or the new one.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from aleator.data_files import FileFormat, read_tensors, tensors_to_bytes
 from aleator.exceptions import DataFileError, ModelFileError
 
 DESCRIPTION = "aleator.json"
+# A description that names another file was not written here; that file is neither read nor removed.
+_WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 _FORMAT = FileFormat(
     "aleator-model", version=3, oldest=2, if_too_old="fit and save the model again"
 )
@@ -33,10 +36,12 @@ def write(folder: Path, content: dict[str, Any], tensors: dict[str, Tensor]) -> 
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / name, weights)
         _FORMAT.write(folder / DESCRIPTION, {**content, "weights": {"file": name, **description}})
-    except OSError as error:
+    except (OSError, DataFileError) as error:
         if name != previous:  # weights without a description only take space
             with suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
+        if isinstance(error, DataFileError):
+            raise ModelFileError(str(error)) from None
         then = "and save it again; a model that was there is unchanged"
         message = describe_failure("the model was not saved", folder, error, then)
         raise OSError(error.errno, message) from error
@@ -64,7 +69,10 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 
 def _read_weights(folder: Path, expected: dict[str, Any]) -> dict[str, Tensor]:
-    path = folder / Path(expected["file"]).name
+    name = expected["file"]
+    if not _is_name_of_weights(name):
+        raise ModelFileError(f"{folder / DESCRIPTION} names {name!r}, which is no file of weights")
+    path = folder / name
     try:
         return read_tensors(path, expected)
     except FileNotFoundError:
@@ -78,6 +86,11 @@ def _read_weights(folder: Path, expected: dict[str, Any]) -> dict[str, Tensor]:
 def _current_weights(folder: Path) -> str | None:
     """Name of the weights of a complete model that is in the folder already."""
     try:
-        return Path(_read_description(folder)["weights"]["file"]).name
+        name = _read_description(folder)["weights"]["file"]
     except (ModelFileError, KeyError, TypeError):
         return None
+    return name if _is_name_of_weights(name) else None
+
+
+def _is_name_of_weights(name: Any) -> bool:
+    return isinstance(name, str) and _WEIGHTS.fullmatch(name) is not None

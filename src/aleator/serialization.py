@@ -27,6 +27,11 @@ from aleator.training.plan import Plan
 # Building a network takes memory besides its weights, but not much more than they do.
 _SPARE_VALUES = 1 << 22
 
+# Texts in an array, all of which take as much as its type says, may be longer than they need.
+_SPARE_BYTES = 1 << 26
+# Numbers, texts, objects that JSON has, and times.
+_KINDS_OF_ATTRIBUTES = "biufUOmM"
+
 # What an entry of the wrong type, or out of range, leads to.
 _WRONG_ENTRY_ERRORS = (
     LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError,
@@ -290,9 +295,18 @@ def _encode_attribute(value: Any) -> Any:
 
 
 def _decode_attribute(value: Any) -> Any:
-    if isinstance(value, dict):
-        return np.array(value["array"], dtype=value["dtype"])
-    return value
+    if not isinstance(value, dict):
+        return value
+    items, name = value["array"], value["dtype"]
+    dtype = np.dtype(name) if isinstance(name, str) else None
+    if dtype is None or dtype.kind not in _KINDS_OF_ATTRIBUTES or not isinstance(items, list):
+        raise ValueError(f"no array has the type {name!r}")
+    if dtype.kind == "U":
+        # A text takes as much memory as the type says, however short it is.
+        spare = len(items) * (dtype.itemsize - 4 * max(map(len, items), default=0))
+        if spare > _SPARE_BYTES or not all(isinstance(item, str) for item in items):
+            raise ValueError(f"an array has the type {name!r}, but no text of that length")
+    return np.array(items, dtype=dtype)
 
 
 def encode_parameter(value: Any) -> Any:

@@ -12,17 +12,20 @@ import pytest
 import aleator
 from aleator.atomic_io import json_digest
 from aleator.benchmark import recipes
+from aleator.benchmark.fuzzing import checkpoints
 from aleator.benchmark.fuzzing.__main__ import fuzz
 from aleator.benchmark.fuzzing.loaders import LOADERS
 from aleator.benchmark.fuzzing.mutations import (
     mutate_bytes,
     mutate_json,
     mutate_sealed,
+    mutate_sealed_json,
     overwrite_bytes,
 )
 from aleator.benchmark.fuzzing.watching import Watch
-from aleator.exceptions import DataFileError, ModelFileError
+from aleator.exceptions import CheckpointError, DataFileError, ModelFileError
 from aleator.model_folder import DESCRIPTION
+from aleator.training.trainer import Trainer
 
 
 def test_mutations_depend_on_the_seed_and_change_something():
@@ -100,6 +103,34 @@ def test_a_few_inputs_of_every_loader(name, tmp_path, monkeypatch):
     assert result["findings"] == []
     assert result["inputs"] == 40 == result["read"] + result["rejected"]
     assert result["rejected"] > 5
+
+
+def test_a_checkpoint_that_is_fuzzed_is_restored(tmp_path, monkeypatch):
+    """All of its state, in the middle of a pass; in a finished run only networks are read."""
+    restored = []
+    restore = Trainer.load_state_dict
+    monkeypatch.setattr(
+        Trainer, "load_state_dict", lambda *given: (restored.append(given[1]), restore(*given))
+    )
+    monkeypatch.setattr(checkpoints, "_SHARE_OF_FITS", 1.0)
+    checkpoints.make_stopped_run(tmp_path)
+    checkpoints.read_run(tmp_path, random.Random(0))
+    (state,) = restored
+    assert state["position"]["round"] == 1
+    assert state["phases"][0]["steps_in_pass"] == 2
+
+
+def test_sealed_changes_of_records_pass_the_checksum(tmp_path):
+    checkpoints.make_stopped_run(tmp_path)
+    record = tmp_path / "run.json"
+    before = record.read_bytes()
+    for seed in range(20):
+        record.write_bytes(before)
+        mutate_sealed_json(record, random.Random(seed))
+        written = json.loads(record.read_bytes())
+        assert written["sha256"] == json_digest(written["content"])
+        with contextlib.suppress(CheckpointError):
+            checkpoints.read_run(tmp_path, random.Random(seed))
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,47 @@ model.transform_to(folder + "/x.parquet", out, keep=["id"], rows_per_part=1000)
 """
 
 
+KILLED = """
+import os
+import signal
+import sys
+import aleator
+
+folder, out = sys.argv[1:]
+sync = os.fsync
+model = aleator.load(folder + "/model")
+
+def killed(handle):
+    if any(name.startswith("._manifest") for name in os.listdir(out)):
+        os.kill(os.getpid(), signal.SIGKILL)
+    sync(handle)
+
+os.fsync = killed
+model.transform_to(folder + "/x.parquet", out, keep=["id"])
+"""
+
+
+def test_a_process_that_is_killed_while_it_writes_the_manifest_is_restarted(
+    folder, model, tmp_path
+):
+    out = tmp_path / "out"
+    arguments = [sys.executable, "-c", KILLED, str(folder), str(out)]
+    killed = subprocess.run(arguments, cwd=ROOT, check=False, timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = out.iterdir()
+    assert left.name.startswith("._manifest.json.")
+    model.transform_to(folder / "x.parquet", out, keep=["id"])
+    assert sorted(file.name for file in out.iterdir()) == ["_manifest.json", "part-00000.parquet"]
+
+
+@pytest.mark.parametrize("name", ["._manifest.json.x.part", ".notes.1f.part", "notes.txt"])
+def test_files_that_transform_to_did_not_write_are_left(name, folder, model, tmp_path):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ValueError, match="is not empty"):
+        model.transform_to(folder / "x.parquet", tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
 def test_a_process_that_is_killed_leaves_whole_parts_and_is_continued(folder, model, tmp_path):
     out = tmp_path / "out"
     process = subprocess.Popen([sys.executable, "-c", SLOW, str(folder), str(out)], cwd=ROOT)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from aleator.training.launch import in_group
 
 MANIFEST = "_manifest.json"
 _FORMAT = 2
+# Leftovers of a process that was killed while it wrote; see `aleator.atomic_io`.
+_LEFTOVER = re.compile(r"\.(_manifest\.json|part-\d{5,}\.parquet)\.[0-9a-f]+\.part")
 # Bytes of embedding in a part, which a restart may have to repeat, and in a row group of it.
 _PART_BYTES, _ROW_GROUP_BYTES = 128 << 20, 16 << 20
 
@@ -272,12 +275,15 @@ _WHAT_DIFFERS = {
 def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest, or check that the folder has the same; remove what a crash left."""
     path = folder / MANIFEST
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    leftovers = [folder / name for name in names if _LEFTOVER.fullmatch(name)]
     if not path.exists():
-        if not folder.is_dir() or any(folder.iterdir()):
+        if not folder.is_dir() or len(names) > len(leftovers):
             raise ValueError(
                 f"{folder} is not empty, and was not written by transform_to: choose another folder"
             )
         with _explained("the embedding", folder):
+            _remove(leftovers)
             write_file(path, json.dumps(manifest, indent=1).encode())
         return
     try:
@@ -295,8 +301,12 @@ def _check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
                 f"{folder} holds an embedding that was written {words}: choose another folder, or "
                 "delete this one"
             )
-    for left in folder.glob(".part-*.part"):
-        left.unlink()
+    _remove(leftovers)
+
+
+def _remove(files: Sequence[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
 
 
 def _digest_of_model(estimator: Any) -> str:

@@ -8,7 +8,7 @@ limit, after which numbers are rounded in other ways.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from aleator.estimators.fit_context import repeatable_random_state, root_seed
+from aleator.estimators.parameter_record import digest_of_array, record_of, shown
 from aleator.exceptions import CheckpointError
 from aleator.inputs import RawData, checksum_of
-from aleator.serialization import encode_parameter
-from aleator.training.checkpoint import CheckpointFolder, Interval
+from aleator.training.checkpoint import RUN, CheckpointFolder, Interval
 from aleator.training.distribution import OneProcess
 from aleator.version import __version__
 
@@ -115,6 +114,7 @@ def open_run(
             drawn = draw_seeds()
             stored = folder.begin({**record(), "seeds": drawn}, resume=resume)
             if stored is not None:
+                check_record(stored, folder.path)
                 check_same_run(stored, record(), folder.path)
             return drawn if stored is None else stored["seeds"]
 
@@ -171,7 +171,7 @@ def describe_run(
     """
     return {
         "estimator": type(estimator).__name__,
-        "parameters": {name: _encode(value) for name, value in parameters.items()},
+        "parameters": {name: record_of(value) for name, value in parameters.items()},
         "data": {
             "shape": list(data.shape),
             "dtype": data.source.schema.dtype.str,
@@ -179,8 +179,59 @@ def describe_run(
             **checksum_of(data.source),
         },
         "labels": None if labels is None else _digest_of_labels(labels),
-        "sample_order": None if sample_order is None else _digest(sample_order.numpy()),
+        "sample_order": None if sample_order is None else digest_of_array(sample_order.numpy()),
     }
+
+
+def check_record(stored: Mapping[str, Any], folder: Path) -> None:
+    """Raise CheckpointError if a record of a folder has other entries than `open_run` writes.
+
+    Parameters
+    ----------
+    stored : mapping of str to object
+        Record in the folder.
+    folder : Path
+        The folder, for the message.
+
+    Examples
+    --------
+    >>> check_record({"aleator": __version__, "parameters": []}, Path("runs/1"))
+    Traceback (most recent call last):
+    ...
+    aleator.exceptions.CheckpointError: the run in runs/1 cannot be continued: in its run.json, ...
+    """
+    if stored.get("aleator") != __version__:
+        return  # whose records may have other entries; `check_same_run` names the version
+    for name, (kind, is_valid) in _ENTRIES.items():
+        entry = stored.get(name)
+        if not isinstance(entry, kind) or not is_valid(entry):
+            raise CheckpointError(
+                f"the run in {folder} cannot be continued: in its {RUN}, {name!r} is missing or "
+                "has a wrong value"
+            )
+
+
+def _are_seeds(seeds: dict[str, Any]) -> bool:
+    known = seeds.get("random_state")
+    return (
+        set(seeds) == {"root_seed", "random_state"}
+        and _is_seed(seeds["root_seed"])
+        and (known is None or _is_seed(known))
+    )
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32
+
+
+_ENTRIES: dict[str, tuple[Any, Callable[[Any], bool]]] = {
+    "estimator": (str, lambda name: True),
+    "parameters": (dict, lambda parameters: True),
+    "data": (dict, lambda data: isinstance(data.get("shape"), list)),
+    "labels": ((str, type(None)), lambda digest: True),
+    "sample_order": ((str, type(None)), lambda digest: True),
+    "seeds": (dict, _are_seeds),
+}
 
 
 def check_same_run(stored: Mapping[str, Any], present: Mapping[str, Any], folder: Any) -> None:
@@ -221,7 +272,7 @@ def _difference(stored: Mapping[str, Any], present: Mapping[str, Any]) -> str | 
     theirs, ours = stored.get("parameters", {}), present["parameters"]
     for name in sorted({*theirs, *ours} - {*MAY_DIFFER}):
         if name not in theirs or name not in ours or theirs[name] != ours[name]:
-            old, new = (_shown(values.get(name)) for values in (theirs, ours))
+            old, new = (shown(values.get(name)) for values in (theirs, ours))
             if old == new:
                 return f"has another {name} than this one"
             return f"has {name}={old}, but this one has {name}={new}"
@@ -240,43 +291,8 @@ def _difference(stored: Mapping[str, Any], present: Mapping[str, Any]) -> str | 
     return None
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict) and len(value) == 1:
-        value = next(iter(value.values()))
-    if isinstance(value, dict) and "not stored" in value:
-        value = value["not stored"]
-    return repr(value)
-
-
-def _encode(value: Any) -> Any:
-    """Encode a parameter; modules and lists of modules are compared by their weights."""
-    if isinstance(value, np.random.RandomState):
-        return "a RandomState instance"
-    if isinstance(value, nn.Module):
-        return {"not stored": type(value).__name__, "sha256": _digest_of_module(value)}
-    if isinstance(value, (list, tuple)) and any(isinstance(item, nn.Module) for item in value):
-        return {"modules": [_encode(item) for item in value]}
-    return encode_parameter(value)
-
-
-def _digest_of_module(module: nn.Module) -> str:
-    digest = hashlib.sha256(repr(module).encode())
-    for name, tensor in module.state_dict().items():
-        digest.update(name.encode())
-        if isinstance(tensor, Tensor):
-            array = tensor.detach().cpu().contiguous().view(-1)
-            digest.update(array.view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
 def _digest_of_labels(labels: Any) -> str:
     array = np.asarray(labels)
     if array.dtype.kind == "O":
         return hashlib.sha256("\0".join(map(str, array.ravel())).encode()).hexdigest()
-    return _digest(array)
-
-
-def _digest(array: np.ndarray) -> str:
-    digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
-    digest.update(array.tobytes())
-    return digest.hexdigest()
+    return digest_of_array(array)

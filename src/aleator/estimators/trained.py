@@ -11,6 +11,7 @@ from aleator.estimators.base import RepresentationLearner
 from aleator.estimators.declaration import estimator
 from aleator.estimators.fit_context import FitContext, TrainingResult, TrainingSpec
 from aleator.training.continuation import (
+    fitting_state,
     is_finished,
     plan_of_state,
     plan_with_room,
@@ -144,14 +145,15 @@ class TrainedLearner(RepresentationLearner):
         state = None
         if context.checkpoints is not None and (last := context.checkpoints.latest()) is not None:
             state = last.state
-            warn_of_other_conditions(state, device, processes.size)
-            limit = context.checkpoints.record["parameters"].get("memory_limit")
-            # What is free on the device now may be another part of its memory than it was then.
-            if limit == self.memory_limit:
-                present, plan = plan, plan_of_state(state, plan)
-                if not is_finished(state, duration.count):
-                    room = free_memory(CPU) // processes.per_machine
-                    plan = plan_with_room(plan, present, given, room)
+            with fitting_state(context.checkpoints.path):
+                warn_of_other_conditions(state, device, processes.size)
+                limit = context.checkpoints.record["parameters"].get("memory_limit")
+                # What is free on the device now may be another part of its memory than it was then.
+                if limit == self.memory_limit:
+                    present, plan = plan, plan_of_state(state, plan)
+                    if not is_finished(state, duration.count):
+                        room = free_memory(CPU) // processes.per_machine
+                        plan = plan_with_room(plan, present, given, room)
         plan, state = processes.agree_on_start(plan, state)
         with self._explained_memory(device):
             spec.materialize()

@@ -193,7 +193,7 @@ class CheckpointFolder:
                 _remove(self.path / name)
             if not found:
                 _RUN.write(self.path / RUN, record)
-        except OSError as error:
+        except (OSError, DataFileError) as error:
             raise self._explained("no checkpoint can be written", error) from error
         self.record = stored if found else record
         return stored if found else None
@@ -278,7 +278,7 @@ class CheckpointFolder:
             with replace_folder(self.path / f"checkpoint-{number:08d}") as folder:
                 write_file(folder / TENSORS, data)
                 _CHECKPOINT.write(folder / STATE, content)
-        except OSError as error:
+        except (OSError, DataFileError) as error:
             raise self._explained(f"the checkpoint of step {steps} was not written", error) from (
                 error
             )
@@ -291,7 +291,9 @@ class CheckpointFolder:
         """Folders of checkpoints, the oldest first."""
         return sorted(self.path.glob(f"checkpoint-{'[0-9]' * 8}"), key=_number)
 
-    def _explained(self, what: str, error: OSError) -> CheckpointError:
+    def _explained(self, what: str, error: OSError | DataFileError) -> CheckpointError:
+        if isinstance(error, DataFileError):
+            return CheckpointError(f"{what}: {error}")
         then = "and call fit again; what was there is unchanged"
         return CheckpointError(describe_failure(what, self.path, error, then))
 
@@ -301,7 +303,13 @@ def _read(path: Path) -> Checkpoint:
         content = _CHECKPOINT.read(path / STATE)
     with _readable(path / TENSORS):
         tensors = read_tensors(path / TENSORS, content["tensors"])
-    return Checkpoint(unpack(content["state"], tensors), content["steps"])
+    steps = content["steps"]
+    if not isinstance(steps, int) or steps < 0:
+        raise DataFileError(f"{path / STATE} says that {str(steps)[:40]} steps were made")
+    try:
+        return Checkpoint(unpack(content["state"], tensors), steps)
+    except RecursionError:
+        raise DataFileError(f"the state in {path / STATE} is too deep") from None
 
 
 @contextmanager

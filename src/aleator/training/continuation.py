@@ -7,23 +7,36 @@ import warnings
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from aleator.exceptions import CheckpointError, CheckpointWarning, LessMemoryWarning
 from aleator.training.devices import rounding_conditions
+from aleator.training.memory_errors import is_out_of_memory
 from aleator.training.plan import DEVICE, HOST, Plan
+from aleator.training.restored_state import whole_number
 
 # A run that continues may keep more of the free memory than a new one, since what is computed again
 # is rounded in other ways; and no run is killed for keeping as little as this.
 _SHARE_FOR_KEPT = 0.9
 _LITTLE = 64 << 20
 
+# What an entry of the wrong type, or out of range, leads to.
+_WRONG_ENTRY_ERRORS = (
+    LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError,
+)  # fmt: skip
+
 
 @contextmanager
-def fitting_state() -> Iterator[None]:
+def fitting_state(folder: Path | None = None) -> Iterator[None]:
     """Context in which a state is restored; an error says that it is that of another run.
+
+    Parameters
+    ----------
+    folder : Path, default=None
+        Folder that the state is from, for the message.
 
     Examples
     --------
@@ -35,9 +48,15 @@ def fitting_state() -> Iterator[None]:
     """
     try:
         yield
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except _WRONG_ENTRY_ERRORS as error:
+        if is_out_of_memory(error):
+            raise
+        place = "" if folder is None else f" in {folder}"
+        reason = " ".join(str(error).split())
+        if isinstance(error, KeyError):
+            reason = f"it has no entry {reason}"
         raise CheckpointError(
-            f"the state of the checkpoint does not fit this run: {' '.join(str(error).split())}"
+            f"the state of the checkpoint{place} does not fit this run: {reason}"
         ) from error
 
 
@@ -59,12 +78,16 @@ def history_of_state(state: dict[str, Any]) -> list[dict[str, Any]]:
     >>> history_of_state({"history": [record]}) == [record]
     True
     """
+    if not isinstance(state["history"], list):
+        raise TypeError("the history is not a list")
     for number, record in enumerate(state["history"]):
         if not isinstance(record, dict):
             raise TypeError(f"entry {number} of the history is not a record")
-        for name, kind in _RECORD.items():
-            if name in record and not isinstance(record[name], kind):
-                raise TypeError(f"{name!r} of record {number} of the history is {record[name]!r}")
+        watched = any(name in record for name in _WATCHED)
+        for name, kind in {**_RECORD, **(_WATCHED if watched else {})}.items():
+            if not isinstance(record.get(name), kind):
+                found = str(record.get(name))[:40]
+                raise TypeError(f"{name!r} of record {number} of the history is {found}")
     return copy.deepcopy(state["history"])
 
 
@@ -87,19 +110,14 @@ def is_finished(state: dict[str, Any], n_rounds: int) -> bool:
     >>> is_finished({"position": {"round": 3, "turn": 0}}, 3)
     True
     """
-    with fitting_state():
-        return bool(state["position"]["round"] >= n_rounds > 0)
+    return whole_number(state["position"], "round", n_rounds) == n_rounds > 0
 
 
+_NUMBER = (int, float)
 _RECORD: dict[str, Any] = {
-    "epoch": int,
-    "phase": str,
-    "loss": (int, float),
-    "seconds": (int, float),
-    "steps": int,
-    "embedding_std": (int, float),
-    "effective_rank": (int, float),
-}
+    "epoch": int, "phase": str, "loss": _NUMBER, "seconds": _NUMBER, "steps": int,
+}  # fmt: skip
+_WATCHED: dict[str, Any] = {"embedding_std": _NUMBER, "effective_rank": _NUMBER}
 
 
 def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
@@ -125,13 +143,23 @@ def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
     >>> plan_of_state({"plan": plan.to_dict()}, Plan("cpu", "32", False, 128, (), 7)) == plan
     True
     """
-    with fitting_state():
-        saved = Plan.from_dict(state["plan"])
+    saved = Plan.from_dict(state["plan"])
     same = all(
         getattr(saved, name) == getattr(present, name)
         for name in ("device", "precision", "processes")
     )
-    return saved if same else present
+    if not same:
+        return present
+    names, expected = ([place.name for place in plan.placements] for plan in (saved, present))
+    if sorted(names) != sorted(expected):
+        raise ValueError(f"its plan has the columns {names}, but there are {expected}")
+    if saved.graphs and not present.graphs:
+        raise ValueError(f"its plan has CUDA graphs, which there are not on {present.device}")
+    if saved.batch_size != present.batch_size:
+        raise ValueError(
+            f"its plan has batches of {saved.batch_size} rows, not of {present.batch_size}"
+        )
+    return saved
 
 
 def plan_with_room(plan: Plan, present: Plan, given: Container[str], free: int) -> Plan:
@@ -203,8 +231,7 @@ def warn_of_other_conditions(
     processes : int, default=1
         Number of processes that train together.
     """
-    with fitting_state():
-        then = dict(state["conditions"]) | {"processes": str(state["plan"].get("processes", 1))}
+    then = dict(state["conditions"]) | {"processes": str(state["plan"].get("processes", 1))}
     now = rounding_conditions(device) | {"processes": str(processes)}
     changes = [
         f"{name} {then.get(name)} → {now[name]}" for name in now if then.get(name) != now[name]

@@ -7,6 +7,7 @@ of an optimizer is plain lists of tensors that exist from the start, as CUDA gra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -117,6 +118,9 @@ class GroupState:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a state returned by `state_dict`."""
+        lr = state["lr"]
+        if isinstance(lr, bool) or not isinstance(lr, (int, float)) or not 0 <= lr < math.inf:
+            raise ValueError(f"the learning rate is {str(lr)[:40]}")
         bounds = pairwise([*self.first_pieces(), len(self.steps)])
         steps = [
             step
@@ -130,9 +134,9 @@ class GroupState:
                     raise ValueError(f"expected the shape {tensor.shape}, got {value.shape}")
                 tensor.copy_(value)
         if isinstance(self.lr, Tensor):
-            self.lr.fill_(state["lr"])
+            self.lr.fill_(lr)
         else:
-            self.lr = state["lr"]
+            self.lr = lr
 
     def first_pieces(self) -> list[int]:
         """Return the position of the first piece of every parameter in `steps`."""

@@ -104,6 +104,11 @@ class PhaseState:
         if not self.optimizer.is_finite():
             raise self._divergence("the weights are not finite", self.steps)
 
+    def check(self) -> None:
+        """Raise FloatingPointError if the phase has diverged; waits for the device."""
+        self.check_loss()
+        self.check_weights()
+
     def _divergence(self, what: str, step: int) -> FloatingPointError:
         """Say where training diverged, and what to try.
 

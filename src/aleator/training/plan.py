@@ -130,7 +130,15 @@ class Plan:
     def from_dict(cls, stored: dict[str, Any]) -> Plan:
         """Make a plan from what `to_dict` returned; anything else is a TypeError or ValueError."""
         placements = tuple(Placement(**place) for place in stored["placements"])
-        return cls(**{**stored, "placements": placements})
+        plan = cls(**{**stored, "placements": placements})
+        _check_types(plan, _TYPES_OF_PLAN)
+        for place in placements:
+            _check_types(place, _TYPES_OF_PLACEMENT)
+            if place.where not in _IN_WORDS:
+                raise ValueError(f"a column of a plan is at {place.where!r}")
+        if min(plan.batch_size, plan.processes, plan.micro_batch or 1) < 1:
+            raise ValueError("a plan has batches without rows")
+        return plan
 
     def __str__(self) -> str:
         steps = "CUDA graphs" if self.graphs else "eager steps"
@@ -146,6 +154,20 @@ class Plan:
             lines.append(f"  {place.name:<12} {place.where:<10} {format_bytes(place.bytes):>13}")
         lines.append(f"  columns may take {format_bytes(self.device_limit)} on the device")
         return "\n".join(lines)
+
+
+_TYPES_OF_PLAN: dict[str, Any] = {
+    "device": str, "precision": str, "graphs": bool, "batch_size": int,
+    "device_limit": (int, float), "micro_batch": (int, type(None)), "processes": int,
+}  # fmt: skip
+_TYPES_OF_PLACEMENT: dict[str, Any] = {"name": str, "where": str, "bytes": (int, float)}
+
+
+def _check_types(record: Plan | Placement, types: dict[str, Any]) -> None:
+    for name, kind in types.items():
+        value = getattr(record, name)
+        if not isinstance(value, kind):
+            raise TypeError(f"{name!r} of a plan is {str(value)[:40]}")
 
 
 @dataclass(frozen=True)

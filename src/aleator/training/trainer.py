@@ -39,6 +39,7 @@ from aleator.training.passes import Passes
 from aleator.training.phase_state import PhaseState
 from aleator.training.plan import Duration, Plan
 from aleator.training.progress import Progress
+from aleator.training.restored_state import restore_phases
 from aleator.training.sampler import Sampler
 from aleator.training.steps import GraphedStep, Step
 
@@ -130,6 +131,7 @@ class Trainer:
         self._tried: set[tuple[str, int]] = set()
         self._in_step = False
         self._saved_state: dict[str, Any] | None = None
+        self._fitting_state = partial(fitting_state, checkpoints.path if checkpoints else None)
         self._modes = Modes(method.modules.values())
 
     @property
@@ -159,8 +161,10 @@ class Trainer:
         ):
             try:
                 state = self._saved_state
-                if state is not None and is_finished(state, self._passes.rounds):
-                    self._restore_networks()
+                with self._fitting_state():
+                    finished = state is not None and is_finished(state, self._passes.rounds)
+                if state is not None and finished:
+                    self._restore_networks(state)
                 else:
                     self._set_up_what_fits()
                     self._run(progress, interrupt)
@@ -252,8 +256,7 @@ class Trainer:
             self._on_step(self)
 
     def _end_pass(self, state: PhaseState, progress: Progress) -> None:
-        state.check_loss()
-        state.check_weights()
+        state.check()
         loss, seconds, steps = state.end_pass()
         phase = state.phase
         record = {
@@ -327,23 +330,20 @@ class Trainer:
         ]
         state = self._saved_state
         if state is not None:
-            self._restore_networks()
-            with fitting_state():
-                for phase, saved in zip(self._phases, state["phases"], strict=True):
-                    phase.load_state_dict(saved)
-                    phase.prepare_reading(self._passes.rows_left(phase))
-                self._round, self._turn = state["position"]["round"], state["position"]["turn"]
-                self._sampler.load_state_dict(state["sampler"])
+            self._restore_networks(state)
+            with self._fitting_state():
+                self._round, self._turn = restore_phases(
+                    state, self._phases, self._passes, self._sampler
+                )
         self._processes.make_equal(self._method.modules)
         self._columns.refresh([column.name for column in self._method.derived], fixed=True)
         if state is not None:  # last, in case a column draws random numbers
-            set_rng_state(state["rng"], self._device)
+            with self._fitting_state():
+                set_rng_state(state["rng"], self._device)
 
-    def _restore_networks(self) -> None:
+    def _restore_networks(self, state: dict[str, Any]) -> None:
         """Restore the weights and what is known of the embedding; all there is after training."""
-        state = self._saved_state
-        assert state is not None
-        with fitting_state():
+        with self._fitting_state():
             for name, module in self._method.modules.items():
                 module.load_state_dict(state["modules"][name])
             self.history = history_of_state(state)
@@ -392,8 +392,7 @@ class Trainer:
         """Write the state, unless the run has diverged: a bad state never replaces a good one."""
         assert self._checkpoints is not None
         for state in self._phases:
-            state.check_loss()
-            state.check_weights()
+            state.check()
         self._checkpoints.write(self.state_dict(), self.steps)
 
     def _stepper_for(self, state: PhaseState, index: Tensor) -> Step | GraphedStep:

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 import aleator
 from aleator.benchmark import recipes
 from aleator.benchmark.datasets import ucr
+from aleator.benchmark.fuzzing.checkpoints import (
+    make_stopped_run,
+    mutate_run,
+    read_run,
+)
 from aleator.benchmark.fuzzing.mutations import (
     Mutation,
     mutate_file,
@@ -24,10 +28,7 @@ from aleator.benchmark.fuzzing.mutations import (
 from aleator.exceptions import CheckpointError, DamagedFileError, DataFileError, ModelFileError
 from aleator.inputs.graphs.graph import Graph
 from aleator.model_folder import DESCRIPTION
-from aleator.training.checkpoint import STATE, TENSORS, CheckpointFolder, Interval
 
-# A whole fit takes as long as a hundred readings of its checkpoint, but checks more of it.
-_SHARE_OF_FITS = 0.05
 _SHARE_OF_TABLE_FITS = 0.05
 # File with the name of the model that was changed, and has to be read.
 _CHANGED = "changed"
@@ -148,30 +149,6 @@ def _read_models(folder: Path, draw: random.Random) -> None:
         if model.name == "graph":
             with contextlib.suppress(ValueError):
                 loaded.transform(_graphs())
-
-
-def _fit_with_checkpoints(folder: Path) -> None:
-    # A small network, so that most of a file is not weights.
-    model = aleator.LFR(encoder=nn.Linear(3, 4), n_projectors=2, target_dim=4, **_TINY)
-    model.fit(_table(), checkpoint=folder, checkpoint_every=1)
-
-
-def _mutate_checkpoint(folder: Path, draw: random.Random) -> None:
-    part = draw.choice(sorted(folder.glob("checkpoint-*")))
-    if draw.random() < 0.5:
-        mutate_sealed(part, STATE, part / TENSORS, draw)
-    else:
-        files = [folder / "run.json", part / STATE, part / TENSORS]
-        mutate_file(draw.choice(files), draw)
-
-
-def _read_checkpoint(folder: Path, draw: random.Random) -> None:
-    if draw.random() < _SHARE_OF_FITS:
-        _fit_with_checkpoints(folder)
-        return
-    with CheckpointFolder(folder, Interval(steps=1)) as opened:
-        opened.begin({}, resume=True)
-        opened.latest()
 
 
 def _make_recipe(folder: Path) -> None:
@@ -344,9 +321,7 @@ def _read_wav(folder: Path, draw: random.Random) -> None:
 
 LOADERS = {
     "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
-    "checkpoint": Loader(
-        _fit_with_checkpoints, _mutate_checkpoint, _read_checkpoint, [CheckpointError]
-    ),
+    "checkpoint": Loader(make_stopped_run, mutate_run, read_run, [CheckpointError]),
     "recipe": Loader(_make_recipe, _mutate_any, _read_recipes, [DataFileError]),
     "ts": Loader(
         _make_ts,

@@ -162,17 +162,32 @@ def mutate_sealed(folder: Path, name: str, weights: Path, draw: random.Random) -
     draw : random.Random
         Source of random numbers.
     """
-    content = json.loads((folder / name).read_text())["content"]
     if draw.random() < 0.3:
+        content = json.loads((folder / name).read_text())["content"]
         data = _mutate_header(weights.read_bytes(), draw)
         weights.write_bytes(data)
         entry = content["weights"] if "weights" in content else content["tensors"]
         entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        seal(folder / name, content)
     else:
-        for _ in range(1 + int(draw.expovariate(1.5))):
-            changed = mutate_json(content, draw)
-            content = changed if isinstance(changed, dict) else content
-    seal(folder / name, content)
+        mutate_sealed_json(folder / name, draw)
+
+
+def mutate_sealed_json(path: Path, draw: random.Random) -> None:
+    """Change entries of a JSON file such that its checksum fits.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    draw : random.Random
+        Source of random numbers.
+    """
+    content = json.loads(path.read_text())["content"]
+    for _ in range(1 + int(draw.expovariate(1.5))):
+        changed = mutate_json(content, draw)
+        content = changed if isinstance(changed, dict) else content
+    seal(path, content)
 
 
 def _mutate_header(data: bytes, draw: random.Random) -> bytes:
