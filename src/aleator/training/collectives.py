@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -82,6 +82,17 @@ class Collectives:
         if len(content):
             self.copy([content])
         return data if self.rank == 0 else content.cpu().numpy().tobytes()
+
+    def meet(self) -> Callable[[], bool]:
+        """Tell the first process that this one is here; return its question whether all are.
+
+        The first one hears from every process itself: if it waited for all in the usual way, each
+        for its neighbor, others than those that have ended would fail.
+        """
+        here = torch.zeros(1)
+        heard = [torch.zeros(1) for _ in range(self.size)] if self.rank == 0 else None
+        work = dist.gather(here, heard, async_op=True)
+        return lambda: _waited(work)
 
     def _finish(self, work: Any) -> None:
         """Wait for a message, but no longer than all processes live."""

@@ -65,7 +65,10 @@ class Ranks(OneProcess):
     @contextmanager
     def together(self) -> Iterator[None]:
         """Context of a fit, in which the end of one process ends the others."""
-        watch = self._group.watch = Watch(self.rank, self.size, self._group.send)
+        on_cpu = self.device.type == "cpu"  # NCCL neither waits nor fails if a process has ended
+        watch = self._group.watch = Watch(
+            self.rank, self.size, self._group.send, self._group.meet if on_cpu else None
+        )
         try:
             yield
         except BaseException as error:
