@@ -231,7 +231,7 @@ def fit_killed_before_the_watch(size, victim):
 @pytest.mark.parametrize(
     ("size", "victim", "news"),
     [
-        (3, 1, "process 1 of 3 did not come (it was killed, "),
+        (3, 1, "process 1 of 3 did not come (killed, ended, "),
         (2, 0, "process 0 of 2 cannot be reached"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from aleator.training.presence import presence
 from aleator.training.watch import Watch
 
 # Gradients are summed in messages of about this many values: 64 MiB in single precision.
@@ -83,16 +84,26 @@ class Collectives:
             self.copy([content])
         return data if self.rank == 0 else content.cpu().numpy().tobytes()
 
-    def meet(self) -> Callable[[], bool]:
-        """Tell the first process that this one is here; return its question whether all are.
+    def meet(self) -> None:
+        """Wait in the first process until all have come, or one has ended or trains alone.
 
-        The first one hears from every process itself: if it waited for all in the usual way, each
-        for its neighbor, others than those that have ended would fail.
+        The first one hears from every process itself: if all waited for all, each for its neighbor,
+        others than those that have ended would fail.
         """
+        if self._device.type == "cuda":
+            return  # NCCL does not notice that a process has ended
         here = torch.zeros(1)
-        heard = [torch.zeros(1) for _ in range(self.size)] if self.rank == 0 else None
-        work = dist.gather(here, heard, async_op=True)
-        return lambda: _waited(work)
+        if self.rank > 0:
+            dist.gather(here, async_op=True)
+            return
+        others, alone = list(range(1, self.size)), dict[int, float]()
+        work = dist.gather(here, [torch.zeros(1) for _ in range(self.size)], async_op=True)
+        try:
+            while not _waited(work):
+                presence.check_others(others, self.size, alone)
+        except RuntimeError:
+            presence.check_others(others, self.size, alone, has_ended=True)
+            raise
 
     def _finish(self, work: Any) -> None:
         """Wait for a message, but no longer than all processes live."""

@@ -65,10 +65,7 @@ class Ranks(OneProcess):
     @contextmanager
     def together(self) -> Iterator[None]:
         """Context of a fit, in which the end of one process ends the others."""
-        on_cpu = self.device.type == "cpu"  # NCCL neither waits nor fails if a process has ended
-        watch = self._group.watch = Watch(
-            self.rank, self.size, self._group.send, self._group.meet if on_cpu else None
-        )
+        watch = self._group.watch = Watch(self.rank, self.size, self._group.send, self._group.meet)
         try:
             yield
         except BaseException as error:

@@ -23,15 +23,11 @@ from aleator.exceptions import ProcessError
 
 # A process that still trains so long after the news waits for a message that will never arrive.
 _SECONDS_TO_END = 15.0
-# Of processes of which one is known to have ended, or which are all there and only have to connect.
+# All processes are there and only have to connect, or one is known to have ended.
 _SECONDS_TO_CONNECT = 20.0
-# Of processes that may still be busy with something else; nobody knows.
-_SECONDS_TO_COME = 60.0
 # A machine that vanishes closes no connection: after this many seconds of silence, and as many
 # questions without an answer, the operating system does.
 _SILENCE, _QUESTIONS = 5, 3
-# How often the first process looks whether others have come or ended.
-_MOMENT = 0.2
 
 _KILLED = "it was killed, or its machine failed"
 
@@ -47,10 +43,9 @@ class Watch:
         Number of processes.
     send : callable
         Function that returns the bytes that the first process passes to it, in all processes.
-    meet : callable, default=None
-        Function that returns another one, which the first process asks whether all have called
-        `meet`; it raises RuntimeError if one of them has ended. Until then there is no limit of
-        time, as a process may be busy before it begins a fit. None if this cannot be known.
+    meet : callable
+        Function that returns in the first process when all have called it, however long that takes,
+        and raises RuntimeError if one has ended.
     """
 
     def __init__(
@@ -58,7 +53,7 @@ class Watch:
         rank: int,
         size: int,
         send: Callable[[bytes | None], bytes],
-        meet: Callable[[], Callable[[], bool]] | None = None,
+        meet: Callable[[], None],
     ) -> None:
         self._rank = rank
         self._size = size
@@ -71,16 +66,17 @@ class Watch:
             server = socket.create_server((address if _is_local(address) else "", 0), backlog=size)
             token = secrets.token_hex(16)
             port = server.getsockname()[1]
-            all_here, failure = None, None
+            failure: RuntimeError | None = None
             with server:
-                try:
-                    send(json.dumps([address, port, token]).encode())
-                    all_here = meet() if meet else None
-                except RuntimeError as error:
-                    failure = error  # it does not say which process has ended, but `_accept` does
-                self._accept(server, token, all_here, failure)
+                for say in (meet, lambda: send(json.dumps([address, port, token]).encode())):
+                    try:
+                        say()
+                    except RuntimeError as error:
+                        failure = error  # it does not say which process has ended; `_accept` does
+                self._accept(server, token, failure)
         else:
             try:
+                meet()
                 address, port, token = json.loads(send(None))
                 connection = socket.create_connection((address, port), _SECONDS_TO_CONNECT)
                 _tell(connection, {"token": token, "rank": rank})
@@ -89,8 +85,6 @@ class Watch:
                     f"process 0 of {size} cannot be reached ({_KILLED}), so that training ends"
                 ) from error
             self._peers[connection] = 0
-            if meet:
-                meet()
         for connection in self._peers:
             connection.settimeout(None)
             _keep_alive(connection)
@@ -120,33 +114,16 @@ class Watch:
         for connection in self._peers:
             connection.close()
 
-    def _accept(
-        self,
-        server: socket.socket,
-        token: str,
-        all_here: Callable[[], bool] | None,
-        failure: RuntimeError | None,
-    ) -> None:
+    def _accept(self, server: socket.socket, token: str, failure: RuntimeError | None) -> None:
         """Wait until all processes have connected; anybody else is turned away."""
-        patience = _SECONDS_TO_COME if failure is None else _SECONDS_TO_CONNECT
-        end = time.monotonic() + patience
-        cause: RuntimeError | None = failure
+        end = time.monotonic() + _SECONDS_TO_CONNECT
         while len(self._peers) < self._size - 1:
-            if all_here is not None:
-                try:
-                    here = all_here()
-                except RuntimeError as error:
-                    here, cause = True, error
-                end = time.monotonic() + _SECONDS_TO_CONNECT
-                all_here = None if here else all_here
             try:
-                server.settimeout(_MOMENT)
+                server.settimeout(max(end - time.monotonic(), 0.001))
                 connection, _ = server.accept()
             except TimeoutError:
-                if time.monotonic() < end:
-                    continue
-                raise self._missing() from cause
-            connection.settimeout(_SECONDS_TO_CONNECT)
+                raise self._missing() from failure
+            connection.settimeout(max(end - time.monotonic(), 0.001))
             hello = _hear(connection, bytearray())
             if hello and secrets.compare_digest(str(hello.get("token")), token):
                 self._peers[connection] = int(hello["rank"])
@@ -161,7 +138,7 @@ class Watch:
         noun = "process" if len(missing) == 1 else "processes"
         news = (
             f"{noun} {', '.join(map(str, missing))} of {self._size} did not come "
-            f"({_KILLED}), so that training ends"
+            "(killed, ended, or on a machine that failed), so that training ends"
         )
         for connection in self._peers:
             with suppress(OSError):
