@@ -1,6 +1,7 @@
 """open_series: .ts files, frames of observations and their grids."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from aleator import RandomFeatures, open_series
+from aleator.exceptions import DamagedFileError
 from tests.inputs.irregular_series import (
     NAN,
     features,
@@ -98,6 +100,28 @@ def test_broken_ts_files(content, message, tmp_path):
     path.write_text(content)
     with pytest.raises((ValueError, OSError), match=message):
         open_series(path)
+
+
+def test_channels_of_ts_files_may_have_different_lengths_but_not_beyond_all_memory(tmp_path):
+    path = tmp_path / "made.ts"
+    path.write_text("@data\n" + ",".join(["1"] * 900) + ":1" * 90 + "\n")
+    (series,) = open_series(path).gather(np.array([0]))
+    assert series.shape == (91, 900)
+    path.write_text("@data\n" + ",".join(["1"] * 20_000) + ":1" * 20_000 + "\n")
+    with pytest.raises(DamagedFileError, match=r"line 2 of .*made\.ts has 20001 channels and"):
+        open_series(path)
+
+
+def test_one_long_label_does_not_make_others_long(tmp_path):
+    path = tmp_path / "made.ts"
+    labels = ["a" * 20_000, *("b" for _ in range(20_000))]
+    path.write_text("@classLabel true\n@data\n" + "".join(f"1,2:{one}\n" for one in labels))
+    tracemalloc.start()
+    found = open_series(path).labels
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.tolist() == labels
+    assert taken < 40 << 20
 
 
 GRIDS = [

@@ -12,6 +12,10 @@ from aleator.exceptions import DamagedFileError
 from aleator.inputs.series.source import SeriesSource
 
 ENDINGS = (".ts", ".ts.gz")
+# A value and its comma are two characters or more, and eight bytes in memory. More are for channels
+# of different lengths. In all, no file may take more than ten times its size and some megabytes.
+_BYTES_PER_CHARACTER = 5
+_SPARE_BYTES = 8 << 20
 _MISSING = ("?", "", "nan", "none")
 
 
@@ -67,14 +71,25 @@ def read_ts(path: str | os.PathLike[str]) -> SeriesSource:
     is_number = settings.get("targetlabel", "").startswith("true")
     labeled = is_number or settings.get("classlabel", "").startswith("true")
     series, labels = [], []
+    cells, characters = 0, sum(map(len, lines))
     for number, line in rows:
         parts = line.split(":")
         if labeled:
             labels.append(parts.pop().strip())
-        series.append(_parse(parts, f"line {number} of {os.fspath(path)}"))
+        place = f"line {number} of {os.fspath(path)}"
+        read = _parse(parts, place)
+        cells += len(read) * max(map(len, read))
+        if 8 * cells > _BYTES_PER_CHARACTER * characters + _SPARE_BYTES:
+            raise DamagedFileError(
+                f"{place} has {len(read)} channels and up to {max(map(len, read))} steps: with all "
+                f"channels of a series as long as its longest, the {characters} characters of the "
+                "file would take far more memory than the file; leave out empty channels"
+            )
+        series.append(_as_array(read))
     if not series:
         raise ValueError(f"{os.fspath(path)} holds no series")
-    found = np.array(labels, np.float64 if is_number else str) if labeled else None
+    # As objects, texts take as much memory as they are long; in an array of text, as the longest.
+    found = np.array(labels, np.float64 if is_number else object) if labeled else None
     return SeriesSource(series, found)
 
 
@@ -93,7 +108,7 @@ def _split(
     raise DamagedFileError(f"{os.fspath(path)} is not a file of series: it has no line '@data'")
 
 
-def _parse(channels: list[str], place: str) -> np.ndarray:
+def _parse(channels: list[str], place: str) -> list[list[float]]:
     values = []
     for channel in channels:
         numbers = []
@@ -108,6 +123,10 @@ def _parse(channels: list[str], place: str) -> np.ndarray:
         values.append(numbers)
     if not values:
         raise DamagedFileError(f"{place} holds no series")
+    return values
+
+
+def _as_array(values: list[list[float]]) -> np.ndarray:
     longest = max(map(len, values))
     whole = np.full((len(values), longest), np.nan)
     for row, numbers in enumerate(values):
