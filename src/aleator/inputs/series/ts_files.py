@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def read_ts(path: str | os.PathLike[str]) -> SeriesSource:
     try:
         with opener(path, "rt", encoding="utf-8") as file:
             lines = [line.strip() for line in file]
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DamagedFileError(f"{os.fspath(path)} cannot be read: {error}") from error
     settings, rows = _split(lines, path)
     if settings.get("timestamps", "").startswith("true"):
@@ -89,7 +90,12 @@ def read_ts(path: str | os.PathLike[str]) -> SeriesSource:
     if not series:
         raise ValueError(f"{os.fspath(path)} holds no series")
     # As objects, texts take as much memory as they are long; in an array of text, as the longest.
-    found = np.array(labels, np.float64 if is_number else object) if labeled else None
+    try:
+        found = np.array(labels, np.float64 if is_number else object) if labeled else None
+    except ValueError as error:
+        raise DamagedFileError(
+            f"{os.fspath(path)} has a label that is no number: {error}"
+        ) from error
     return SeriesSource(series, found)
 
 
