@@ -84,18 +84,18 @@ class Collectives:
             self.copy([content])
         return data if self.rank == 0 else content.cpu().numpy().tobytes()
 
-    def meet(self) -> None:
+    def meet(self) -> bool:
         """Wait in the first process until all have come, or one has ended or trains alone.
 
         The first one hears from every process itself: if all waited for all, each for its neighbor,
         others than those that have ended would fail.
         """
         if self._device.type == "cuda":
-            return  # NCCL does not notice that a process has ended
+            return False  # NCCL does not notice that a process has ended
         here = torch.zeros(1)
         if self.rank > 0:
             dist.gather(here, async_op=True)
-            return
+            return True
         others, alone = list(range(1, self.size)), dict[int, float]()
         work = dist.gather(here, [torch.zeros(1) for _ in range(self.size)], async_op=True)
         try:
@@ -104,6 +104,7 @@ class Collectives:
         except RuntimeError:
             presence.check_others(others, self.size, alone, has_ended=True)
             raise
+        return True
 
     def _finish(self, work: Any) -> None:
         """Wait for a message, but no longer than all processes live."""

@@ -25,6 +25,8 @@ from aleator.exceptions import ProcessError
 _SECONDS_TO_END = 15.0
 # All processes are there and only have to connect, or one is known to have ended.
 _SECONDS_TO_CONNECT = 20.0
+# With NCCL, a process may also be busy with something else before it begins the fit.
+_SECONDS_TO_COME = 60.0
 # A machine that vanishes closes no connection: after this many seconds of silence, and as many
 # questions without an answer, the operating system does.
 _SILENCE, _QUESTIONS = 5, 3
@@ -45,7 +47,7 @@ class Watch:
         Function that returns the bytes that the first process passes to it, in all processes.
     meet : callable
         Function that returns in the first process when all have called it, however long that takes,
-        and raises RuntimeError if one has ended.
+        and raises RuntimeError if one has ended. False if it cannot know.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Watch:
         rank: int,
         size: int,
         send: Callable[[bytes | None], bytes],
-        meet: Callable[[], None],
+        meet: Callable[[], bool],
     ) -> None:
         self._rank = rank
         self._size = size
@@ -68,12 +70,17 @@ class Watch:
             port = server.getsockname()[1]
             failure: RuntimeError | None = None
             with server:
-                for say in (meet, lambda: send(json.dumps([address, port, token]).encode())):
-                    try:
-                        say()
-                    except RuntimeError as error:
-                        failure = error  # it does not say which process has ended; `_accept` does
-                self._accept(server, token, failure)
+                patience = _SECONDS_TO_CONNECT
+                # An error does not say which process has ended; `_accept` does.
+                try:
+                    patience = _SECONDS_TO_CONNECT if meet() else _SECONDS_TO_COME
+                except RuntimeError as error:
+                    failure = error
+                try:
+                    send(json.dumps([address, port, token]).encode())
+                except RuntimeError as error:
+                    failure = error
+                self._accept(server, token, patience, failure)
         else:
             try:
                 meet()
@@ -114,9 +121,11 @@ class Watch:
         for connection in self._peers:
             connection.close()
 
-    def _accept(self, server: socket.socket, token: str, failure: RuntimeError | None) -> None:
+    def _accept(
+        self, server: socket.socket, token: str, patience: float, failure: RuntimeError | None
+    ) -> None:
         """Wait until all processes have connected; anybody else is turned away."""
-        end = time.monotonic() + _SECONDS_TO_CONNECT
+        end = time.monotonic() + patience
         while len(self._peers) < self._size - 1:
             try:
                 server.settimeout(max(end - time.monotonic(), 0.001))
