@@ -5,11 +5,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
 
 import aleator
+from aleator.inputs.graphs.graph import Graph
 from aleator.training.math_mode import math_mode
 from tests.small import small, small_lfr
 
@@ -171,3 +173,30 @@ def test_switches_of_torch_are_as_before():
         assert (torch.backends.cudnn.deterministic, torch.backends.cudnn.allow_tf32) == cudnn
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+def other_kinds(folder):
+    """Data of kinds that are converted while they are read, each with fitted random features."""
+    n = 120
+    frame = pd.DataFrame({"a": np.arange(n) % 7 - 0.5, "city": ["Rome", "Bonn", None] * (n // 3)})
+    frame["gaps"] = np.where(np.arange(n) % 4, np.arange(n) ** 0.5, np.nan)
+    frame["name"] = [f"{k * k} and {k}" for k in range(n)]
+    frame.to_parquet(folder / "t.parquet", row_group_size=20)
+    texts = [f"see you at {k * k}" for k in range(n)]
+    ring = np.arange(5)
+    graphs = [Graph(5, ring, (ring + k % 4) % 5, {"x": ring[:, None] * 0.5 + k}) for k in range(n)]
+    return {
+        "file": aleator.open_table(folder / "t.parquet", buffer_size=2_000),
+        "texts": texts,
+        "graphs": graphs,
+        "parts": {"record": frame, "note": texts},
+    }
+
+
+@pytest.mark.parametrize("kind", ["file", "texts", "graphs", "parts"])
+def test_transform_of_data_that_are_converted(kind, tmp_path):
+    X = other_kinds(tmp_path)[kind]
+    model = small("RandomFeatures").fit(X)
+    expected = model.transform(X)
+    for found in at_once([lambda: model.transform(X) for _ in range(N_THREADS)]):
+        assert np.array_equal(found, expected)

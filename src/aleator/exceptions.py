@@ -52,6 +52,14 @@ class ProcessError(Exception):
     """Another of the processes that train together has ended; the message names it."""
 
 
+class SeparateModelsWarning(UserWarning):
+    """Warning raised when processes that were started together train a model each.
+
+    Give `devices` and `num_nodes` to train one model, or ignore the warning if many models are what
+    you want.
+    """
+
+
 class DamagedFileError(ValueError):
     """A file of a data set cannot be read; the message names the file."""
 

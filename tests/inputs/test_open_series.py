@@ -1,6 +1,7 @@
 """open_series: .ts files, frames of observations and their grids."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from aleator import RandomFeatures, open_series
+from aleator.exceptions import DamagedFileError
 from tests.inputs.irregular_series import (
     NAN,
     features,
@@ -90,6 +92,7 @@ def test_ts_files_with_numbers_to_predict_and_without_labels(tmp_path):
         ("@data\n1,two\n", r"line 2 of .*'two', which is not a number"),
         ("@timestamps true\n@data\n(0,1),(1,2)\n", "has time stamps, which are not read"),
         ("@data\n", "holds no series"),
+        ("@targetLabel true\n@data\n1:2\n3:x\n", "made.ts has a label that is no number"),
         ("@data\n1:2\n3\n", "row 1 of X has 1 channels, but row 0 has 2"),
     ],
 )
@@ -98,6 +101,37 @@ def test_broken_ts_files(content, message, tmp_path):
     path.write_text(content)
     with pytest.raises((ValueError, OSError), match=message):
         open_series(path)
+
+
+def test_channels_of_ts_files_may_have_different_lengths_but_not_beyond_all_memory(tmp_path):
+    path = tmp_path / "made.ts"
+    path.write_text("@data\n" + ",".join(["1"] * 900) + ":1" * 90 + "\n")
+    (series,) = open_series(path).gather(np.array([0]))
+    assert series.shape == (91, 900)
+    path.write_text("@data\n" + ",".join(["1"] * 20_000) + ":1" * 20_000 + "\n")
+    with pytest.raises(DamagedFileError, match=r"line 2 of .*made\.ts has 20001 channels and"):
+        open_series(path)
+
+
+def test_damaged_compressed_ts_files(tmp_path):
+    path = tmp_path / "made.ts.gz"
+    whole = gzip.compress(b"@data\n" + b"1,2,3\n" * 50, mtime=0)
+    for position in range(10, len(whole) - 8):
+        path.write_bytes(whole[:position] + b"\xff" + whole[position + 1 :])
+        with pytest.raises(DamagedFileError, match=r"made\.ts\.gz cannot be read"):
+            open_series(path)
+
+
+def test_one_long_label_does_not_make_others_long(tmp_path):
+    path = tmp_path / "made.ts"
+    labels = ["a" * 20_000, *("b" for _ in range(20_000))]
+    path.write_text("@classLabel true\n@data\n" + "".join(f"1,2:{one}\n" for one in labels))
+    tracemalloc.start()
+    found = open_series(path).labels
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.tolist() == labels
+    assert taken < 40 << 20
 
 
 GRIDS = [

@@ -302,6 +302,26 @@ def test_a_large_npy_file_and_a_folder_of_them_are_read_in_pieces(random, tmp_pa
         values_of(open_source(tmp_path / "part-9.npy"))
 
 
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((10**12, 3), "it ends too early, at byte 128 of"),
+        ((10**7, 1 << 20), "it ends too early"),
+        ((2**70, 1), "it ends too early"),
+        ((-5, 3), "says that its shape is"),
+        ((True, 0), "says that its shape is"),
+        ((10**12, 0), "holds no values"),
+    ],
+)
+def test_npy_files_that_cannot_hold_what_they_say(tmp_path, shape, message):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+    for name in "ab":
+        start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+        (tmp_path / f"{name}.npy").write_bytes(start + header.encode())
+    with pytest.raises(DamagedFileError, match=rf"a\.npy cannot be read: .*{message}"):
+        open_source(tmp_path)
+
+
 def test_flights(data_folder):
     path = data_folder / "flights-3m.parquet"
     with pytest.raises(ValueError, match="columns 'origin', 'destination' of X hold"):

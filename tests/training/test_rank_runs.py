@@ -15,6 +15,7 @@ import torch.distributed as dist
 from aleator import SimCLR, Supervised
 from aleator.benchmark import rank_cases as proofs
 from aleator.exceptions import InterruptedTrainingWarning
+from aleator.training import watch
 from aleator.training.ranks import Ranks
 from aleator.training.trainer import Trainer
 from tests.training.process_pool import ProcessPool
@@ -213,3 +214,32 @@ def test_a_process_keeps_its_share_of_the_data(pool):
     for text, placed, _ in pool.run(2, plan_of_fit):
         assert "batches of 16 on 2 processes" in text
         assert placed["input"] == 21 * 6 * 4
+
+
+def fit_killed_before_the_watch(size, victim):
+    def killed(*arguments):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    watch._SECONDS_TO_CONNECT = 3.0
+    if dist.get_rank() == victim and victim == 0:
+        watch._address = killed
+    elif dist.get_rank() == victim:
+        watch.socket.create_connection = killed
+    fit_table(size, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "victim", "news"),
+    [
+        (3, 1, "process 1 of 3 did not come (killed, ended, "),
+        (2, 0, "process 0 of 2 cannot be reached"),
+    ],
+)
+def test_a_process_that_is_killed_while_all_connect_is_named(size, victim, news):
+    pool = ProcessPool(size)
+    answers = pool.try_run(size, fit_killed_before_the_watch, size, victim)
+    pool.close()
+    assert answers.pop(victim)[1][0] == "killed"
+    for _, error in answers:
+        assert error[0] == "ProcessError"
+        assert error[1].startswith(news)

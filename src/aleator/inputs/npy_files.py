@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +46,7 @@ class NpyFilesSource(PiecewiseSource):
         schema: Schema | None = None
         for path in files.paths:
             shape, dtype, offset = _read_header(files, path)
+            _check_size(files, path, shape, dtype, offset)
             found = Schema(shape[1:], dtype)
             schema = schema or found
             if found != schema:
@@ -87,9 +91,8 @@ class NpyFilesSource(PiecewiseSource):
 
 def is_plain(path: str) -> bool:
     """Whether a .npy file can be read in blocks: its values are numbers, row by row."""
-    files = Files((path,), "NumPy")
     try:
-        _read_header(files, path)
+        _read_header(Files((path,), "NumPy"), path)
     except ValueError:
         return False
     return True
@@ -106,3 +109,16 @@ def _read_header(files: Files, path: str) -> tuple[tuple[int, ...], np.dtype, in
         if not shape or in_columns or dtype.kind not in "buif":
             raise ValueError("it must hold numbers, and be stored in C order")
         return shape, dtype, file.tell()
+
+
+def _check_size(files: Files, path: str, shape: tuple[int, ...], dtype: Any, offset: int) -> None:
+    """Raise an error if a file cannot hold what its header says, before memory is taken for it."""
+    with naming(files.name(path)), files.open(path) as file:
+        if not all(type(length) is int and length >= 0 for length in shape):
+            raise ValueError(f"it says that its shape is {shape}")
+        # Numbers of Python, as those of NumPy may overflow.
+        needed, size = offset + math.prod(shape) * dtype.itemsize, file.seek(0, os.SEEK_END)
+        if needed > size:
+            raise ValueError(f"it ends too early, at byte {size} of {needed}")
+        if shape[0] > 0 and math.prod(shape) == 0:
+            raise ValueError(f"it holds no values: its shape is {shape}")

@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from aleator.training.presence import presence
 from aleator.training.watch import Watch
 
 # Gradients are summed in messages of about this many values: 64 MiB in single precision.
@@ -82,6 +83,28 @@ class Collectives:
         if len(content):
             self.copy([content])
         return data if self.rank == 0 else content.cpu().numpy().tobytes()
+
+    def meet(self) -> bool:
+        """Wait in the first process until all have come, or one has ended or trains alone.
+
+        The first one hears from every process itself: if all waited for all, each for its neighbor,
+        others than those that have ended would fail.
+        """
+        if self._device.type == "cuda":
+            return False  # NCCL does not notice that a process has ended
+        here = torch.zeros(1)
+        if self.rank > 0:
+            dist.gather(here, async_op=True)
+            return True
+        others, alone = list(range(1, self.size)), dict[int, float]()
+        work = dist.gather(here, [torch.zeros(1) for _ in range(self.size)], async_op=True)
+        try:
+            while not _waited(work):
+                presence.check_others(others, self.size, alone)
+        except RuntimeError:
+            presence.check_others(others, self.size, alone, has_ended=True)
+            raise
+        return True
 
     def _finish(self, work: Any) -> None:
         """Wait for a message, but no longer than all processes live."""

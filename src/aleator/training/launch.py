@@ -16,6 +16,7 @@ import torch
 
 from aleator.training.devices import CPU, resolve_device
 from aleator.training.distribution import OneProcess
+from aleator.training.presence import presence
 from aleator.validation import check_int
 
 SCRIPT = "ddp"
@@ -107,13 +108,16 @@ class ProcessChoice:
         or new ones, which run the same script from its beginning.
         """
         if self.size == 1:
+            presence.train_alone()
             return OneProcess()
         from aleator.training.ranks import Ranks
 
+        presence.join()
         if _is_initialized():
             device = self._device_of_this_process()
         else:
             fabric = self._fabric()
+            presence.wait_for_others(self.size)
             fabric.launch()
             device = fabric.device
         found = torch.distributed.get_world_size()

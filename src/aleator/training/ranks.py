@@ -65,7 +65,7 @@ class Ranks(OneProcess):
     @contextmanager
     def together(self) -> Iterator[None]:
         """Context of a fit, in which the end of one process ends the others."""
-        watch = self._group.watch = Watch(self.rank, self.size, self._group.send)
+        watch = self._group.watch = Watch(self.rank, self.size, self._group.send, self._group.meet)
         try:
             yield
         except BaseException as error:

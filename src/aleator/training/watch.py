@@ -14,6 +14,7 @@ import selectors
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -22,7 +23,10 @@ from aleator.exceptions import ProcessError
 
 # A process that still trains so long after the news waits for a message that will never arrive.
 _SECONDS_TO_END = 15.0
-_SECONDS_TO_CONNECT = 60.0
+# All processes are there and only have to connect, or one is known to have ended.
+_SECONDS_TO_CONNECT = 20.0
+# With NCCL, a process may also be busy with something else before it begins the fit.
+_SECONDS_TO_COME = 60.0
 # A machine that vanishes closes no connection: after this many seconds of silence, and as many
 # questions without an answer, the operating system does.
 _SILENCE, _QUESTIONS = 5, 3
@@ -41,9 +45,18 @@ class Watch:
         Number of processes.
     send : callable
         Function that returns the bytes that the first process passes to it, in all processes.
+    meet : callable
+        Function that returns in the first process when all have called it, however long that takes,
+        and raises RuntimeError if one has ended. False if it cannot know.
     """
 
-    def __init__(self, rank: int, size: int, send: Callable[[bytes | None], bytes]) -> None:
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        send: Callable[[bytes | None], bytes],
+        meet: Callable[[], bool],
+    ) -> None:
         self._rank = rank
         self._size = size
         self._news: str | None = None
@@ -55,12 +68,29 @@ class Watch:
             server = socket.create_server((address if _is_local(address) else "", 0), backlog=size)
             token = secrets.token_hex(16)
             port = server.getsockname()[1]
-            send(json.dumps([address, port, token]).encode())
-            self._accept(server, token)
+            failure: RuntimeError | None = None
+            with server:
+                patience = _SECONDS_TO_CONNECT
+                # An error does not say which process has ended; `_accept` does.
+                try:
+                    patience = _SECONDS_TO_CONNECT if meet() else _SECONDS_TO_COME
+                except RuntimeError as error:
+                    failure = error
+                try:
+                    send(json.dumps([address, port, token]).encode())
+                except RuntimeError as error:
+                    failure = error
+                self._accept(server, token, patience, failure)
         else:
-            address, port, token = json.loads(send(None))
-            connection = socket.create_connection((address, port), _SECONDS_TO_CONNECT)
-            _tell(connection, {"token": token, "rank": rank})
+            try:
+                meet()
+                address, port, token = json.loads(send(None))
+                connection = socket.create_connection((address, port), _SECONDS_TO_CONNECT)
+                _tell(connection, {"token": token, "rank": rank})
+            except (OSError, RuntimeError) as error:
+                raise ProcessError(
+                    f"process 0 of {size} cannot be reached ({_KILLED}), so that training ends"
+                ) from error
             self._peers[connection] = 0
         for connection in self._peers:
             connection.settimeout(None)
@@ -91,18 +121,39 @@ class Watch:
         for connection in self._peers:
             connection.close()
 
-    def _accept(self, server: socket.socket, token: str) -> None:
+    def _accept(
+        self, server: socket.socket, token: str, patience: float, failure: RuntimeError | None
+    ) -> None:
         """Wait until all processes have connected; anybody else is turned away."""
-        server.settimeout(_SECONDS_TO_CONNECT)
-        with server:
-            while len(self._peers) < self._size - 1:
+        end = time.monotonic() + patience
+        while len(self._peers) < self._size - 1:
+            try:
+                server.settimeout(max(end - time.monotonic(), 0.001))
                 connection, _ = server.accept()
-                connection.settimeout(_SECONDS_TO_CONNECT)
-                hello = _hear(connection, bytearray())
-                if hello and secrets.compare_digest(str(hello.get("token")), token):
-                    self._peers[connection] = int(hello["rank"])
-                else:
-                    connection.close()
+            except TimeoutError:
+                raise self._missing() from failure
+            connection.settimeout(max(end - time.monotonic(), 0.001))
+            hello = _hear(connection, bytearray())
+            if hello and secrets.compare_digest(str(hello.get("token")), token):
+                self._peers[connection] = int(hello["rank"])
+            else:
+                connection.close()
+        if failure is not None:
+            raise failure
+
+    def _missing(self) -> ProcessError:
+        """Return an error that names the processes that have not connected; tell the others."""
+        missing = sorted(set(range(1, self._size)) - set(self._peers.values()))
+        noun = "process" if len(missing) == 1 else "processes"
+        news = (
+            f"{noun} {', '.join(map(str, missing))} of {self._size} did not come "
+            "(killed, ended, or on a machine that failed), so that training ends"
+        )
+        for connection in self._peers:
+            with suppress(OSError):
+                _tell(connection, {"ended": 0, "why": news, "about": "another"})
+            connection.close()
+        return ProcessError(news)
 
     def _listen(self) -> None:
         """Read from all connections until all are closed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from aleator.benchmark.fuzzing.checkpoints import (
 )
 from aleator.benchmark.fuzzing.mutations import (
     Mutation,
+    mutate_bytes,
     mutate_file,
     mutate_sealed,
     overwrite_bytes,
@@ -32,6 +34,7 @@ from aleator.model_folder import DESCRIPTION
 _SHARE_OF_TABLE_FITS = 0.05
 # File with the name of the model that was changed, and has to be read.
 _CHANGED = "changed"
+_PACKED = "uneven.ts.gz"
 _TINY: dict[str, Any] = {
     "epochs": 2,
     "embedding_dim": 4,
@@ -172,6 +175,24 @@ def _make_ts(folder: Path) -> None:
     lines += [",".join(map(str, row)) + f":{1 + k % 2}" for k, row in enumerate(values)]
     for part in ("TRAIN", "TEST"):
         (folder / f"GunPoint_{part}.ts").write_text("\n".join(lines) + "\n")
+    rows = [f"{k},2.5,?:{',7' * k}4:{'ab'[k % 2]}" for k in range(9)]
+    content = "\n".join(["@classLabel true a b", "@data", *rows])
+    (folder / _PACKED).write_bytes(gzip.compress(content.encode(), mtime=0))
+
+
+def _mutate_ts(folder: Path, draw: random.Random) -> None:
+    packed = folder / _PACKED
+    if draw.random() < 0.2:  # or its checksum would reject nearly all changes
+        changed = mutate_bytes(gzip.decompress(packed.read_bytes()), draw)
+        packed.write_bytes(gzip.compress(changed, mtime=0))
+    else:
+        _mutate_any(folder, draw)
+
+
+def _read_ts(folder: Path, draw: random.Random) -> None:
+    ucr.ucr(folder, "gunpoint")
+    with contextlib.suppress(ValueError):  # of series that do not fit together
+        aleator.open_series(folder / _PACKED)
 
 
 def _write_csv(folder: Path) -> None:
@@ -260,10 +281,19 @@ def _read_table(folder: Path, draw: random.Random) -> None:
 
 def _make_npy(folder: Path) -> None:
     np.save(folder / "table.npy", _table())
+    _embed(folder)
+
+
+def _embed(folder: Path) -> None:
+    """Write an embedding, or compare the manifest of one, and write what is missing."""
+    model = aleator.RandomEncoder(embedding_dim=4, random_state=0).fit(_table())
+    model.transform_to(_table(), folder / "embedding")
 
 
 def _read_npy(folder: Path, draw: random.Random) -> None:
-    for path in folder.iterdir():
+    if draw.random() < 0.3:
+        _embed(folder)
+    for path in folder.glob("*.npy"):
         aleator.RandomEncoder(embedding_dim=4, random_state=0).fit(path)
 
 
@@ -323,12 +353,7 @@ LOADERS = {
     "model": Loader(_make_models, _mutate_model, _read_models, [ModelFileError]),
     "checkpoint": Loader(make_stopped_run, mutate_run, read_run, [CheckpointError]),
     "recipe": Loader(_make_recipe, _mutate_any, _read_recipes, [DataFileError]),
-    "ts": Loader(
-        _make_ts,
-        _mutate_any,
-        lambda folder, draw: ucr.ucr(folder, "gunpoint"),
-        [DamagedFileError, FileNotFoundError],
-    ),
+    "ts": Loader(_make_ts, _mutate_ts, _read_ts, [DamagedFileError, FileNotFoundError]),
     "csv": Loader(_write_csv, _mutate_any, _read_table, [ValueError]),
     "parquet": Loader(_write_parquet, _mutate_any, _read_table, [ValueError]),
     "csv-mixed": Loader(_write_mixed_csv, _mutate_any, _read_mixed_tables, [ValueError]),

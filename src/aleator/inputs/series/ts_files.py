@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,10 @@ from aleator.exceptions import DamagedFileError
 from aleator.inputs.series.source import SeriesSource
 
 ENDINGS = (".ts", ".ts.gz")
+# A value and its comma are two characters or more, and eight bytes in memory. More are for channels
+# of different lengths. In all, no file may take more than ten times its size and some megabytes.
+_BYTES_PER_CHARACTER = 5
+_SPARE_BYTES = 8 << 20
 _MISSING = ("?", "", "nan", "none")
 
 
@@ -56,7 +61,7 @@ def read_ts(path: str | os.PathLike[str]) -> SeriesSource:
     try:
         with opener(path, "rt", encoding="utf-8") as file:
             lines = [line.strip() for line in file]
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DamagedFileError(f"{os.fspath(path)} cannot be read: {error}") from error
     settings, rows = _split(lines, path)
     if settings.get("timestamps", "").startswith("true"):
@@ -67,14 +72,30 @@ def read_ts(path: str | os.PathLike[str]) -> SeriesSource:
     is_number = settings.get("targetlabel", "").startswith("true")
     labeled = is_number or settings.get("classlabel", "").startswith("true")
     series, labels = [], []
+    cells, characters = 0, sum(map(len, lines))
     for number, line in rows:
         parts = line.split(":")
         if labeled:
             labels.append(parts.pop().strip())
-        series.append(_parse(parts, f"line {number} of {os.fspath(path)}"))
+        place = f"line {number} of {os.fspath(path)}"
+        read = _parse(parts, place)
+        cells += len(read) * max(map(len, read))
+        if 8 * cells > _BYTES_PER_CHARACTER * characters + _SPARE_BYTES:
+            raise DamagedFileError(
+                f"{place} has {len(read)} channels and up to {max(map(len, read))} steps: with all "
+                f"channels of a series as long as its longest, the {characters} characters of the "
+                "file would take far more memory than the file; leave out empty channels"
+            )
+        series.append(_as_array(read))
     if not series:
         raise ValueError(f"{os.fspath(path)} holds no series")
-    found = np.array(labels, np.float64 if is_number else str) if labeled else None
+    # As objects, texts take as much memory as they are long; in an array of text, as the longest.
+    try:
+        found = np.array(labels, np.float64 if is_number else object) if labeled else None
+    except ValueError as error:
+        raise DamagedFileError(
+            f"{os.fspath(path)} has a label that is no number: {error}"
+        ) from error
     return SeriesSource(series, found)
 
 
@@ -93,7 +114,7 @@ def _split(
     raise DamagedFileError(f"{os.fspath(path)} is not a file of series: it has no line '@data'")
 
 
-def _parse(channels: list[str], place: str) -> np.ndarray:
+def _parse(channels: list[str], place: str) -> list[list[float]]:
     values = []
     for channel in channels:
         numbers = []
@@ -108,6 +129,10 @@ def _parse(channels: list[str], place: str) -> np.ndarray:
         values.append(numbers)
     if not values:
         raise DamagedFileError(f"{place} holds no series")
+    return values
+
+
+def _as_array(values: list[list[float]]) -> np.ndarray:
     longest = max(map(len, values))
     whole = np.full((len(values), longest), np.nan)
     for row, numbers in enumerate(values):
