@@ -10,7 +10,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from aleator.training.presence import presence
 from aleator.training.watch import Watch
 
 # Gradients are summed in messages of about this many values: 64 MiB in single precision.
@@ -85,7 +84,7 @@ class Collectives:
         return data if self.rank == 0 else content.cpu().numpy().tobytes()
 
     def meet(self) -> bool:
-        """Wait in the first process until all have come, or one has ended or trains alone.
+        """Wait in the first process until all have come; RuntimeError if one has ended.
 
         The first one hears from every process itself: if all waited for all, each for its neighbor,
         others than those that have ended would fail.
@@ -96,14 +95,9 @@ class Collectives:
         if self.rank > 0:
             dist.gather(here, async_op=True)
             return True
-        others, alone = list(range(1, self.size)), dict[int, float]()
         work = dist.gather(here, [torch.zeros(1) for _ in range(self.size)], async_op=True)
-        try:
-            while not _waited(work):
-                presence.check_others(others, self.size, alone)
-        except RuntimeError:
-            presence.check_others(others, self.size, alone, has_ended=True)
-            raise
+        while not _waited(work):
+            pass
         return True
 
     def _finish(self, work: Any) -> None:

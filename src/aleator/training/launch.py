@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,9 +16,9 @@ from typing import Any
 
 import torch
 
+from aleator.exceptions import SeparateModelsWarning
 from aleator.training.devices import CPU, resolve_device
 from aleator.training.distribution import OneProcess
-from aleator.training.presence import presence
 from aleator.validation import check_int
 
 SCRIPT = "ddp"
@@ -108,16 +110,14 @@ class ProcessChoice:
         or new ones, which run the same script from its beginning.
         """
         if self.size == 1:
-            presence.train_alone()
+            _warn_of_separate_models()
             return OneProcess()
         from aleator.training.ranks import Ranks
 
-        presence.join()
         if _is_initialized():
             device = self._device_of_this_process()
         else:
             fabric = self._fabric()
-            presence.wait_for_others(self.size)
             fabric.launch()
             device = fabric.device
         found = torch.distributed.get_world_size()
@@ -158,6 +158,37 @@ def in_group() -> bool:
     # Started by torchrun, before there is a group.
     started = torch.distributed.is_available() and torch.distributed.is_torchelastic_launched()
     return started and int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def started_processes() -> int:
+    """Return how many processes torchrun or srun started, of which this is one.
+
+    Examples
+    --------
+    >>> started_processes()
+    1
+    """
+    if multiprocessing.current_process().name != "MainProcess":
+        return 1  # a worker, as of joblib, which inherits the variables of the process that has it
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_torchelastic_launched():
+        return int(os.environ.get("WORLD_SIZE", "1"))
+    if os.environ.get("SLURM_JOB_NAME") in ("bash", "interactive"):
+        return 1  # as in Lightning
+    # Only srun sets it. SLURM_NTASKS is also there if a batch file starts one process without srun.
+    return int(os.environ.get("SLURM_STEP_NUM_TASKS", "1"))
+
+
+def _warn_of_separate_models() -> None:
+    started = started_processes()
+    if started > 1:
+        warnings.warn(
+            f"{started} processes were started together, but devices=1 and num_nodes=1: this "
+            "process trains a model of its own; if all are to train one, give the number of "
+            "processes per machine as devices=…, and that of machines as num_nodes=…",
+            SeparateModelsWarning,
+            stacklevel=2,
+        )
 
 
 def _is_initialized() -> bool:
