@@ -35,7 +35,7 @@ _MOST_OPERATIONS = 150  # of a checkpoint being written; a random one of them is
 def fit_case(
     name: str, folder: Path | None, out: Path, device: str, kill_at: int | None = None
 ) -> None:
-    """Fit a case in this process, save the model, and print when the fit begins and ends.
+    """Fit a case in this process, save the model, and print when fit and training begin, and end.
 
     Parameters
     ----------
@@ -65,10 +65,23 @@ def fit_case(
     model = make(**{**settings, **case.parameters})
     if kill_at is not None:
         _kill_inside_writes(kill_at)
+    _print_when_training_begins()
     print("fit", flush=True)
     model.fit(X, y, checkpoint=folder, checkpoint_every=_CHECKPOINT_EVERY)
     print("fitted", flush=True)
     model.save(out)
+
+
+def _print_when_training_begins() -> None:
+    from aleator.training.trainer import Trainer
+
+    train = Trainer.fit
+
+    def announced(self: Trainer, *arguments: Any, **named: Any) -> None:
+        print("training", flush=True)
+        train(self, *arguments, **named)
+
+    Trainer.fit = announced  # type: ignore[method-assign]
 
 
 def _kill_inside_writes(operations: int) -> None:
@@ -163,10 +176,10 @@ def kill_case(name: str, kills: int, device: str, seed: int) -> dict[str, Any]:
             folder, out = here / f"checkpoints-{runs}", here / f"model-{runs}"
             while len(done) < kills and not out.exists():
                 kill_at = drawn.randint(1, _MOST_OPERATIONS) if drawn.random() < 0.4 else None
-                trained = drawn.random() < 0.7  # else it may still be preparing
+                trained = drawn.random() < 0.5  # else it may still be preparing
                 if not any(kill["steps"] for kill in done):
                     kill_at, trained = None, True  # at least one in the middle of training
-                wait = drawn.uniform(0, (0.3 if trained else 0.6) * seconds)
+                wait = drawn.uniform(0, (0.3 if trained else 0.5) * seconds)
                 kill = _kill_once(name, folder, out, device, wait, kill_at, trained=trained)
                 if kill is not None:
                     done.append(kill)
@@ -204,7 +217,8 @@ def _left_alone(name: str, folder: Path | None, out: Path, device: str) -> float
         assert process.stdout is not None
         assert process.stdout.readline() == "fit\n"
         began = time.monotonic()
-        process.stdout.readline()
+        while process.stdout.readline() not in ("fitted\n", ""):
+            pass
         seconds = time.monotonic() - began
     if process.returncode:
         raise RuntimeError(f"the fit of {name} ended with {process.returncode}")
@@ -238,6 +252,7 @@ def _kill_once(
             process.wait(wait if kill_at is None else None)
         except subprocess.TimeoutExpired:
             process.kill()
+        before_training = "training\n" not in process.stdout.readlines()
     if process.returncode == 0:
         return None
     if process.returncode != -signal.SIGKILL:
@@ -249,8 +264,7 @@ def _kill_once(
         steps = state["content"]["steps"]
     half_written = any(folder.glob(".checkpoint-*"))
     inside = kill_at is not None or half_written
-    # The first checkpoint is written before the first step.
-    return {"steps": steps, "inside_a_write": inside, "before_training": not whole and not inside}
+    return {"steps": steps, "inside_a_write": inside, "before_training": before_training}
 
 
 def _checkpoints_in(folder: Path) -> list[str]:
