@@ -198,6 +198,20 @@ def test_a_column_of_series_of_different_lengths(random, tmp_path):
         np.testing.assert_allclose(table.to_pandas().iloc[:, 1:], expected[list(rows)], atol=1e-5)
 
 
+def test_a_column_of_texts(random, tmp_path):
+    texts = [" ".join(random.choice(["late", "free", "call", "home"], 4)) for _ in range(12)]
+    encoder = RandomEncoder(embedding_dim=4, random_state=0).fit(texts)
+    encoder.save(tmp_path)
+    embedder = BatchEmbedder.prepare(tmp_path, "note", ["id"], ["id", "note"])
+    frame = pd.DataFrame({"id": range(12), "note": texts})
+    expected = encoder.transform(texts)
+    for found in (
+        embedder.embed_frame(frame),
+        embedder.embed_table(pa.Table.from_pandas(frame)).to_pandas(),
+    ):
+        np.testing.assert_allclose(found.iloc[:, 1:], expected, atol=1e-6)
+
+
 def table_of_none(table, column):
     return pa.table({"id": table["id"][:0], "signal": column[:0]})
 
