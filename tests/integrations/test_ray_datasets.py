@@ -9,6 +9,8 @@ from aleator.benchmark import engines
 from aleator.integrations import transform_ray
 
 pytest.importorskip("ray.data", exc_type=ImportError)
+# Ray warns of settings of its own that it uses itself.
+pytestmark = pytest.mark.filterwarnings("default:::ray")
 
 
 def test_two_actors_load_the_model_once_each(tmp_path):

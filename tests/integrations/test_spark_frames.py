@@ -12,7 +12,8 @@ from aleator.integrations import transform_spark
 pytest.importorskip("pyspark", exc_type=ImportError)
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    # PySpark uses what pandas has deprecated.
+    pytest.mark.filterwarnings("default:::pyspark"),
 ]
 
 
