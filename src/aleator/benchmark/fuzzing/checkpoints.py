@@ -20,6 +20,7 @@ from aleator.benchmark.fuzzing.mutations import (
 from aleator.estimators.run_record import open_run
 from aleator.inputs import RawData, read
 from aleator.training.checkpoint import RUN, STATE, TENSORS, CheckpointFolder
+from aleator.training.micro_batches import micro_batches
 
 # A fit takes as long as ten readings of its checkpoint, but checks more of it.
 _SHARE_OF_FITS = 0.2
@@ -39,6 +40,9 @@ def make_stopped_run(folder: Path) -> None:
     folder : Path
         An empty folder.
     """
+    layer = nn.Linear(1, 1)
+    with micro_batches([layer], 1):
+        layer(torch.zeros(2, 1))  # imports what only some of the changed plans need
     write = CheckpointFolder.write
 
     def write_and_stop(self: CheckpointFolder, state: dict[str, Any], steps: int) -> None:
