@@ -11,6 +11,7 @@ import pytest
 
 from aleator import RandomFeatures, open_series
 from aleator.exceptions import DamagedFileError
+from aleator.inputs.series import ts_files
 from tests.inputs.irregular_series import (
     NAN,
     features,
@@ -111,6 +112,30 @@ def test_channels_of_ts_files_may_have_different_lengths_but_not_beyond_all_memo
     path.write_text("@data\n" + ",".join(["1"] * 20_000) + ":1" * 20_000 + "\n")
     with pytest.raises(DamagedFileError, match=r"line 2 of .*made\.ts has 20001 channels and"):
         open_series(path)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 7])
+@pytest.mark.parametrize("line", ["1,22,?,4.5,", "1", "", ",,-3", "12345678,9,10"])
+def test_long_lines_of_ts_files_are_divided(line, at_once, tmp_path, monkeypatch):
+    path = tmp_path / "made.ts"
+    path.write_text(f"@data\n8,9\n{line or '?'}\n")
+    expected = [float(cell) if cell.strip("?") else np.nan for cell in (line or "?").split(",")]
+    monkeypatch.setattr(ts_files, "_CHARACTERS_AT_ONCE", at_once)
+    first, second = open_series(path).gather(np.array([0, 1]))
+    assert first.tolist() == [[8, 9]]
+    np.testing.assert_array_equal(second, [expected])
+
+
+def test_a_ts_file_of_one_line_takes_little_memory(tmp_path):
+    path = tmp_path / "made.ts"
+    path.write_text("@data\n" + ",".join("1" * 1_000_000) + "\n")
+    tracemalloc.start()
+    try:
+        open_series(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 10 * path.stat().st_size
 
 
 def test_damaged_compressed_ts_files(tmp_path):
