@@ -1,11 +1,17 @@
 """What is checked of a state before a run continues from it, and what it may keep in memory."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 
 from aleator.exceptions import CheckpointError, LessMemoryWarning
-from aleator.training.continuation import fitting_state, history_of_state, plan_with_room
+from aleator.training.continuation import (
+    fitting_state,
+    history_of_state,
+    plan_of_state,
+    plan_with_room,
+)
 from aleator.training.plan import Placement, Plan
 
 GIB = 1 << 30
@@ -97,3 +103,16 @@ def test_the_warning_names_what_changes():
         "batch, the column 'features' is now computed again for every batch, and training "
         "continues, but will not be the same bit for bit as without a stop"
     )
+
+
+@pytest.mark.parametrize("graphs_now", [True, False])
+def test_a_plan_with_graphs_is_kept_although_less_of_the_gpu_is_free_now(graphs_now):
+    then = Plan("cuda:0", "tf32", True, 128, (), 7)
+    now = replace(then, graphs=graphs_now, device_limit=1)
+    assert plan_of_state({"plan": then.to_dict()}, now) == then
+
+
+def test_a_plan_with_graphs_is_refused_without_a_gpu():
+    now = Plan("cpu", "32", False, 128, (), 7)
+    with pytest.raises(ValueError, match="has CUDA graphs, which there are not on cpu"):
+        plan_of_state({"plan": replace(now, graphs=True).to_dict()}, now)

@@ -153,7 +153,8 @@ def plan_of_state(state: dict[str, Any], present: Plan) -> Plan:
     names, expected = ([place.name for place in plan.placements] for plan in (saved, present))
     if sorted(names) != sorted(expected):
         raise ValueError(f"its plan has the columns {names}, but there are {expected}")
-    if saved.graphs and not present.graphs:
+    # A present plan for a GPU may have no graphs only because less of its memory is free now.
+    if saved.graphs and torch.device(present.device).type != "cuda":
         raise ValueError(f"its plan has CUDA graphs, which there are not on {present.device}")
     if saved.batch_size != present.batch_size:
         raise ValueError(
