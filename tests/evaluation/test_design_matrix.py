@@ -58,6 +58,15 @@ def test_cholesky(random):
     np.testing.assert_allclose(factor @ factor.T, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("offset", [0, 10, 1000])
+def test_few_samples_that_do_not_differ_in_all_directions(offset, random):
+    """Inner products of many features are rounded by more than the number of samples suggests."""
+    for n_samples in (6, 12) * 10:
+        rows = random.normal(size=(n_samples, 3)) @ random.normal(size=(3, 8192)) + offset
+        design = DesignMatrix.fit(rows.astype(np.float32), CPU)
+        assert design.rows.isfinite().all()
+
+
 @pytest.mark.parametrize("n_samples", [1, 6, 50])
 def test_samples_that_are_all_equal_say_nothing(n_samples):
     rows = np.full((n_samples, 10), 3.0)

@@ -89,7 +89,7 @@ class DesignMatrix:
         """Make the matrix of fewer samples than features."""
         mean = rows.mean(0)
         centered = rows - mean
-        factor = _cholesky(centered @ centered.T)
+        factor = _cholesky(centered @ centered.T, terms=rows.shape[1])
         covariance = factor.T @ factor / len(rows)
         return cls(factor, mean.new_zeros(len(rows)), covariance, mean, (centered, factor))
 
@@ -125,7 +125,7 @@ class DesignMatrix:
         """
         matrix = self.covariance * share
         matrix.diagonal().add_(penalty)
-        return _cholesky(matrix)
+        return _cholesky(matrix, terms=len(self.rows))
 
     def feature_weights(self, weight: Tensor) -> Tensor:
         """Convert weights of columns to weights of features.
@@ -225,10 +225,14 @@ def _symmetric(lower: Tensor) -> Tensor:
     return lower
 
 
-def _cholesky(matrix: Tensor) -> Tensor:
-    """Factor a matrix that is positive semidefinite up to rounding; its diagonal is changed."""
+def _cholesky(matrix: Tensor, terms: int) -> Tensor:
+    """Factor a matrix that is positive semidefinite up to rounding; its diagonal is changed.
+
+    Its entries are sums of so many terms.
+    """
     diagonal = matrix.diagonal()
     # As much as rounding may have made an eigenvalue negative; more than nothing if all are zero.
     precision = torch.finfo(matrix.dtype)
-    diagonal += (len(matrix) * precision.eps * diagonal.max()).clamp_min(precision.tiny)
+    largest = (len(matrix) + terms) * precision.eps * diagonal.max()
+    diagonal += largest.clamp_min(precision.tiny)
     return torch.linalg.cholesky(matrix)
