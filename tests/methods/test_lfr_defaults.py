@@ -11,6 +11,7 @@ from torch import nn
 import aleator
 from aleator import LFR
 from aleator.estimators import fit_context
+from aleator.modalities import get_modality
 from aleator.projectors.convolutions import RandomConvolutions
 from aleator.projectors.feature_encoder import FeatureEncoder
 from aleator.projectors.subsequences import RandomSubsequences
@@ -193,7 +194,8 @@ class TestFactoriesWithASample:
         np.testing.assert_array_equal(again.transform(table), lfr.transform(table))
 
     def test_the_sample_is_limited_and_the_same_for_all(self, random, monkeypatch):
-        monkeypatch.setattr(fit_context, "_MOST_SAMPLES", 50)
+        monkeypatch.setattr(fit_context, "_SAMPLE_VALUES", 50 * 4)
+        monkeypatch.setattr(fit_context, "_FEWEST_SAMPLES", 1)
         X = random.normal(size=(300, 4))
         seen = []
 
@@ -208,6 +210,15 @@ class TestFactoriesWithASample:
         rows = [np.abs(inside - row.numpy()).max(1).argmin() for row in seen[0]]
         assert len(set(rows)) == 50, "rows of the data, each once"
         assert max(rows) > 200, "from all of the data"
+
+
+def test_more_images_are_sampled_than_other_data():
+    found = {
+        name: fit_context.sample_size(60_000, 784, get_modality(name).sampled_rows)
+        for name in ("table", "series", "image")
+    }
+    assert found == {"table": 4096, "series": 4096, "image": 12_288}
+    assert fit_context.sample_size(3000, 24_000, 12_288) == (1 << 26) // 24_000, "large images"
 
 
 @pytest.mark.parametrize("scaling", ["auto", None, "standardize", "whiten"])

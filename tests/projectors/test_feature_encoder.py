@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from aleator.projectors.feature_encoder import FeatureTrunk, feature_encoder
+from aleator.projectors.feature_encoder import FeatureTrunk, default_width, feature_encoder
 from aleator.projectors.trees import RandomTrees
 from tests.projectors.families import generator, sample_of
 
@@ -111,6 +111,15 @@ def test_small_sets_have_fewer_features_and_a_narrower_embedding(n_samples, n_fe
     empty.load_state_dict(encoder.state_dict())
     assert torch.equal(empty(x[:2]), encoder(x[:2]))
     assert large(550, x)(x[:2]).shape == (2, 550), "a width that is asked for is kept"
+
+
+@pytest.mark.parametrize(
+    ("n_sampled", "usual", "width"),
+    [(1, 4096, 512), (2047, 4096, 512), (2048, 4096, 1024), (2796, 4096, 1024), (2796, 512, 512),
+     (8191, 4096, 2048), (12288, 4096, 4096), (4096, 600, 600), (1000, 300, 300)],
+)  # fmt: skip
+def test_an_embedding_is_at_most_half_as_wide_as_there_are_samples(n_sampled, usual, width):
+    assert default_width(n_sampled, usual) == width
 
 
 def test_the_default_width():

@@ -92,7 +92,7 @@ def modality_of(dataset: str) -> Modality:
 
 
 def default_width(dataset: str) -> int:
-    """Return the width of the embedding that LFR learns by default.
+    """Return the width of the embedding that LFR learns from four fifths of a training set.
 
     Parameters
     ----------
@@ -107,9 +107,12 @@ def default_width(dataset: str) -> int:
     Examples
     --------
     >>> default_width("har"), default_width("kvasir-v1")
-    (512, 2048)
+    (512, 1024)
     """
-    return modality_of(dataset).encoder_dim
+    from aleator.projectors import feature_encoder  # here, because it imports torch
+
+    n_samples = math.ceil(0.8 * DATASETS[dataset].train)
+    return feature_encoder.default_width(n_samples, modality_of(dataset).encoder_dim)
 
 
 def _around(axis: str, values: Iterable[Any], default: Callable[[str], Any] | None = None) -> Vary:

@@ -9,20 +9,21 @@ from typing import Any
 _PARAGRAPHS = {
     "{encoder}": """\
 embedding_dim : int or None, default=?
-    Width of the embedding. For "random-features", None is 1024 for tables, 2048 for images, 512
-    for all others and the largest of them for several parts, but 512 for all if there are less than
-    2048 samples. For networks, None is 256 for tables, texts, graphs and several parts, 2048 for
-    images, the flattened width of the CNN for series (at most 1024 for long series, whose CNN is
-    pooled), 64 for a TCN and 128 for a transformer.
+    Width of the embedding. For "random-features", None is 1024 for tables, 4096 for images, 512
+    for all others and the largest of them for several parts, but not more than the largest power
+    of two that is at most half of the number of samples, and at least 512. For networks, None is
+    256 for tables, texts, graphs and several parts, 2048 for images, the flattened width of the CNN
+    for series (at most 1024 for long series, whose CNN is pooled), 64 for a TCN and 128 for a
+    transformer.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the
-    training data. Names are "random-features" (random features of the data, followed by a small
-    network, which is trained), "auto" (the paper's network) and "mlp"; for tables "mlp-hidden"
-    (which ends with a hidden layer and its ReLU); for series "cnn", "cnn-pooled" (width independent
-    of the length; "auto" for long series), "cnn-strided" (a first convolution for long series),
-    "tcn" and "transformer" (of patches of time steps); for images "resnet18"; for graphs
-    "gin".""",
+    training data (12 288 of images). Names are "random-features" (random features of the data,
+    followed by a small network, which is trained), "auto" (the paper's network) and "mlp"; for
+    tables "mlp-hidden" (which ends with a hidden layer and its ReLU); for series "cnn",
+    "cnn-pooled" (width independent of the length; "auto" for long series), "cnn-strided" (a first
+    convolution for long series), "tcn" and "transformer" (of patches of time steps); for images
+    "resnet18"; for graphs "gin".""",
     "{data}": """\
 modality : str or dict of str, default=?
     Kind of data: "auto", "table", "series", "irregular-series", "image", "text", "graph" or

@@ -23,20 +23,19 @@ from aleator.training.sampler import Sampler
 
 # Samples from which projectors are drawn: as many as have about this many values together.
 _SAMPLE_VALUES = 1 << 26
-_FEWEST_SAMPLES, _MOST_SAMPLES = 512, 4096
+_FEWEST_SAMPLES = 512
 _ROWS_PER_PIECE = 256
 
 
-def sample_size(n_samples: int, n_values: int) -> int:
+def sample_size(n_samples: int, n_values: int, most: int) -> int:
     """Return from how many samples, of so many values each, projectors are drawn.
 
     Examples
     --------
-    >>> sample_size(60_000, 784), sample_size(100, 784)
+    >>> sample_size(60_000, 784, most=4096), sample_size(100, 784, most=4096)
     (4096, 100)
     """
-    most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _SAMPLE_VALUES // n_values))
-    return min(n_samples, most)
+    return min(n_samples, most, max(_FEWEST_SAMPLES, _SAMPLE_VALUES // n_values))
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class FitContext:
 
     @cached_property
     def _sample(self) -> Tensor:
-        count = sample_size(len(self.source), self.source.schema.size)
+        count = sample_size(len(self.source), self.source.schema.size, self.modality.sampled_rows)
         # A stream of its own, so that drawing a sample changes no other draw.
         drawn = np.random.default_rng([self.seeds.projectors, 1])
         rows = np.sort(drawn.choice(len(self.source), count, replace=False))
@@ -135,7 +134,7 @@ class FitContext:
         Returns
         -------
         Tensor of shape (n_drawn, ...)
-            At most 4096 samples, the same at every call.
+            At most as many as `Modality.sampled_rows`, the same at every call.
         """
         return self._sample_on_device if on_device else self._sample
 

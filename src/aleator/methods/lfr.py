@@ -156,7 +156,7 @@ class LFR(TrainedLearner):
         the encoder), "mlp", "cnn" and so on; names for images are "cnn" and "cnn6". A module is
         copied, and its weights are drawn anew for every candidate. A factory is called with
         (input_shape, output_dim) and, if it has a parameter `sample`, with up to 4096 samples of
-        the training data.
+        the training data (12 288 of images).
     projectors : sequence of torch.nn.Module or None, default=?
         Modules to use as projectors, copied as they are. All are used, unless `n_candidates` is
         their number: then `n_projectors` of them are selected.

@@ -78,7 +78,9 @@ def default_plan(modality: Modality, rows: PlannedRows, device: torch.device) ->
     if not modality.random_features or len(rows) < 2:
         return None
     lfr = LFR()
-    sampled = sample_size(len(rows), int(torch.Size(rows.sample_shape).numel()))
+    sampled = sample_size(
+        len(rows), int(torch.Size(rows.sample_shape).numel()), modality.sampled_rows
+    )
     shapes = {
         "targets": (lfr.n_projectors, TARGET_DIM),
         "features": (default_width(sampled, modality.encoder_dim),),

@@ -55,9 +55,11 @@ IMAGE = Modality(
         "deep-patches": DeepPatchFeatures.build,
     },
     random_features=("patches", "deep-patches"),
-    # What tells images apart spreads over more directions than it does in series or tables.
+    # What tells images apart spreads over more directions than it does in series or tables. So many
+    # directions are only found in many samples.
     encoder_features=16384,
-    encoder_dim=2048,
+    encoder_dim=4096,
+    sampled_rows=12288,
     extra_projectors=3,
     decoders={
         "resnet18": resnet_decoder,

@@ -78,6 +78,7 @@ def parts_modality(parts: Mapping[str, Modality], shapes: Mapping[str, Sequence[
         encoder_families=own,
         encoder_features=max(part.encoder_features for part in parts.values()),
         encoder_dim=max(part.encoder_dim for part in parts.values()),
+        sampled_rows=min(part.sampled_rows for part in parts.values()),
         decoders={"joint": mlp_decoder},
         projection_head=HeadShape(layers=2, hidden=256, norm="hidden"),
         learning_rate=min(part.learning_rate for part in parts.values()),

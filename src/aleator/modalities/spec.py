@@ -43,6 +43,9 @@ class Modality:
         Number of random features of that encoder.
     encoder_dim : int, default=512
         Usual width of its embedding.
+    sampled_rows : int, default=4096
+        Most samples of the training data from which projectors and features are drawn, and the
+        linear part of that encoder is solved.
     extra_projectors : int, default=0
         What LFR's ``n_extra_projectors=None`` stands for, for each projector that is kept.
     decoders : mapping of str to callable, default={}
@@ -83,6 +86,7 @@ class Modality:
     encoder_families: Sequence[str] = ()
     encoder_features: int = 4096
     encoder_dim: int = 512
+    sampled_rows: int = 4096
     extra_projectors: int = 0
     decoders: Mapping[str, Factory] = field(default_factory=dict)
     default_encoder: Callable[[Sequence[int]], str] | None = None

@@ -50,7 +50,7 @@ def reduced_rank_regression(
     """
     absolute = penalty * features.square().sum(1).mean() + _TINY
     if len(features) < features.shape[1]:  # the same solution, from a smaller system
-        inverse = _ridge(features @ features.T, torch.eye(len(features)).to(features), absolute)
+        inverse = torch.cholesky_inverse(_cholesky(features @ features.T, absolute))
         # What is predicted are the targets without the residuals, which the penalty leaves.
         hat = -absolute * inverse
         hat.diagonal().add_(1)
@@ -103,5 +103,9 @@ def ridge_regression(inputs: Tensor, targets: Tensor, penalty: float) -> tuple[T
 
 def _ridge(matrix: Tensor, right: Tensor, penalty: Tensor) -> Tensor:
     """Solve a positive semidefinite system; its diagonal is raised by a penalty, in place."""
+    return torch.cholesky_solve(right, _cholesky(matrix, penalty))
+
+
+def _cholesky(matrix: Tensor, penalty: Tensor) -> Tensor:
     matrix.diagonal().add_(penalty)
-    return torch.cholesky_solve(right, torch.linalg.cholesky(matrix))
+    return torch.linalg.cholesky(matrix)

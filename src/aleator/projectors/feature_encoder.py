@@ -14,8 +14,10 @@ from aleator.projectors.closed_form import reduced_rank_regression
 from aleator.projectors.feature_bank import Family, FeatureBank, draw_families, few_of
 
 _HIDDEN = 1024
-# Sets of fewer samples get no more features, and no wider embedding unless it is asked for.
-_SMALL_SET, _FEATURES_OF_SMALL_SETS, _DIM_OF_SMALL_SETS = 2048, 4096, 512
+# Sets of fewer samples get no more features.
+_SMALL_SET, _FEATURES_OF_SMALL_SETS = 2048, 4096
+# An embedding has no more dimensions than one for so many samples, unless they are asked for.
+_SAMPLES_PER_DIMENSION, _DIM_OF_SMALL_SETS = 2, 512
 _PENALTY = 0.1
 _SAMPLES_PER_COMPONENT = 4
 _LEAST_DEVIATION = 1e-6
@@ -38,7 +40,7 @@ def feature_encoder(
     input_shape : sequence of int
         Shape of a sample.
     embedding_dim : int or None
-        Width of the embedding; None is `default_dim`, but at most 512 for small sets.
+        Width of the embedding; None is that of `default_width`.
     sample : Tensor of shape (n, ...), default=None
         Samples of the training data; None builds an encoder whose weights are to be loaded.
     families : sequence of callable
@@ -79,20 +81,23 @@ def default_width(n_sampled: int, usual: int) -> int:
     Parameters
     ----------
     n_sampled : int
-        Number of samples from which features are drawn.
+        Number of samples from which the linear map is solved.
     usual : int
-        Width for sets that are not small.
+        Width for large sets.
 
     Returns
     -------
     int
+        The largest power of two that is at most half of the number of samples, but at least 512,
+        and at most the usual width.
 
     Examples
     --------
-    >>> default_width(4096, 1024), default_width(100, 1024)
-    (1024, 512)
+    >>> default_width(16384, 1024), default_width(3000, 4096), default_width(100, 1024)
+    (1024, 1024, 512)
     """
-    return min(usual, _DIM_OF_SMALL_SETS) if n_sampled < _SMALL_SET else usual
+    largest = 1 << max(1, n_sampled // _SAMPLES_PER_DIMENSION).bit_length() - 1
+    return min(usual, max(_DIM_OF_SMALL_SETS, largest))
 
 
 class FeatureEncoder(FrozenFront):
