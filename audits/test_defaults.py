@@ -80,8 +80,7 @@ def test_accuracy(dataset, protocol):
 
 # Where LFR is not ahead of its encoder with random weights by more than the deviation over seeds.
 NOT_AHEAD = {
-    ("epilepsy", "200 labels"), ("kvasir-v1", "400 labels"), ("kvasir-v1", "all labels"),
-    ("income", "200 labels"), ("income", "all labels"),
+    ("epilepsy", "200 labels"), ("income", "200 labels"), ("income", "all labels"),
 }  # fmt: skip
 
 
@@ -96,7 +95,7 @@ def test_training_helps(dataset, protocol):
 
 
 # How many points LFR is behind RandomFeatures, 8192 or more wide, where it is more than one.
-BEHIND_RANDOM_FEATURES = {("cifar10", "all labels"): 2.1}
+BEHIND_RANDOM_FEATURES = {("cifar10", "all labels"): 1.8}
 
 
 @pytest.mark.parametrize(("dataset", "protocol"), ACCURACY)
@@ -110,20 +109,15 @@ def test_at_most_a_point_behind_random_features(dataset, protocol):
         assert behind <= 1
 
 
-# Least accuracy of RandomFeatures with all labels, and what is missed, by how many points at most.
+# Least accuracy of RandomFeatures with all labels.
 FEATURES = {"har": 97, "epilepsy": 98.2, "kvasir-v1": 81, "cifar10": 78, "theorem": 55}
-FEATURES_MISSED = {"cifar10": 0.4}
 
 
 @pytest.mark.parametrize("dataset", FEATURES)
 def test_accuracy_of_random_features(dataset):
     scores = scores_of("random-features", dataset, "all labels")
     assert len(scores) == len(default_seeds(dataset))
-    missing = FEATURES[dataset] - fmean(scores)
-    if allowed := FEATURES_MISSED.get(dataset):
-        assert 0 < missing <= allowed, "not missed any more? update FEATURES_MISSED"
-    else:
-        assert missing <= 0
+    assert fmean(scores) >= FEATURES[dataset]
 
 
 SELF_SUPERVISED = (
