@@ -55,6 +55,19 @@ def test_graphs_change_nothing(rows, monkeypatch):
     np.testing.assert_array_equal(graphs.transform(rows), eager.transform(rows))
 
 
+def test_graphs_leave_no_memory_behind(rows):
+    """Libraries keep a workspace, of 32 MiB or more, for every stream."""
+
+    def memory_after_a_fit(batch_size):
+        LFR.paper(**SETTINGS, batch_size=batch_size).fit(rows)
+        gc.collect()
+        torch.cuda.empty_cache()
+        return torch.cuda.memory_allocated()
+
+    first, *others = [memory_after_a_fit(size) for size in (256, 300, 400)]
+    assert max(others) < first + (32 << 20)
+
+
 @pytest.mark.parametrize("shape", [(40,), (3, 64), (3, 24, 24)])
 @pytest.mark.parametrize("precision", ["32", "tf32", "bf16"])
 def test_same_seed_same_numbers(random, shape, precision):

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from torch import nn
 
 from aleator.exceptions import GraphCaptureWarning
+from aleator.training import steps
 from aleator.training import trainer as trainer_module
 from aleator.training.devices import resolve_precision, seeded
 from aleator.training.host_rows import TensorRows
@@ -140,6 +141,18 @@ def test_a_rehearsal_is_undone():
         restore()
         assert all(map(torch.equal, before, everything()))
         step()
+
+
+def test_all_graphs_of_a_device_are_rehearsed_on_one_stream(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: ("stream", device))
+    steps._rehearsal_stream.cache_clear()
+    first, second = torch.device("cuda", 0), torch.device("cuda", 1)
+    try:
+        streams = [steps._rehearsal_stream(device) for device in (first, first, second)]
+        assert streams[0] is streams[1]
+        assert streams[2] == ("stream", second)
+    finally:
+        steps._rehearsal_stream.cache_clear()
 
 
 def test_the_sampler_can_be_restored():

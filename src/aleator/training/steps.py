@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -97,7 +98,7 @@ class GraphedStep:
         device = sample_index.device
         restore = snapshot(step.phase.train_mode, step.optimizer, step.loss_sum, step.finite_steps)
         noise = torch.cuda.get_rng_state(device)
-        stream = torch.cuda.Stream(device)
+        stream = _rehearsal_stream(device)
         stream.wait_stream(torch.cuda.current_stream(device))
         try:
             with torch.cuda.stream(stream):
@@ -117,6 +118,16 @@ class GraphedStep:
         """Train on the samples at `index`."""
         self._index.copy_(index)
         self._graph.replay()
+
+
+@cache
+def _rehearsal_stream(device: torch.device) -> torch.cuda.Stream:
+    """Return the stream of a device on which all graphs are rehearsed.
+
+    Libraries keep a workspace for every stream that they have seen: a stream per graph would add up
+    to two gigabytes.
+    """
+    return torch.cuda.Stream(device)
 
 
 @contextmanager
