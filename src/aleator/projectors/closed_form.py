@@ -10,6 +10,7 @@ from aleator.projectors.feature_bank import principal_components
 _TINY = 1e-12
 # Components whose share of the variance of the first one is smaller are rounding.
 _LEAST_VARIANCE = 1e-7
+_ROWS_PER_PIECE = 1024
 
 
 @torch.no_grad()
@@ -48,22 +49,28 @@ def reduced_rank_regression(
     >>> (found.abs() / found.abs().max()).round().flatten().tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    absolute = penalty * features.square().sum(1).mean() + _TINY
-    if len(features) < features.shape[1]:  # the same solution, from a smaller system
-        inverse = torch.cholesky_inverse(_cholesky(features @ features.T, absolute))
+    absolute = penalty * torch.linalg.vector_norm(features).square() / len(features) + _TINY
+    is_wide = len(features) < features.shape[1]  # then a smaller system has the same solution
+    # Matrices of n × n values are large where n is, so that few of them exist at a time.
+    factor = _cholesky(features @ features.T if is_wide else features.T @ features, absolute)
+    if is_wide:
         # What is predicted are the targets without the residuals, which the penalty leaves.
-        hat = -absolute * inverse
+        hat = torch.cholesky_inverse(factor).mul_(-absolute)
         hat.diagonal().add_(1)
     else:
-        inverse = _ridge(features.T @ features, features.T, absolute)
-        hat = features @ inverse
-    predicted_gram = hat @ target_gram @ hat.T
+        hat = features @ torch.cholesky_solve(features.T, factor)
+    predicted_gram = torch.empty_like(target_gram)
+    pieces = predicted_gram.split(_ROWS_PER_PIECE), hat.split(_ROWS_PER_PIECE)
+    for predicted, rows in zip(*pieces, strict=True):
+        torch.mm(rows @ target_gram, hat.T, out=predicted)
     directions = principal_components(predicted_gram, rank)
     variance = (directions * (predicted_gram @ directions)).sum(0)
     varies = variance > _LEAST_VARIANCE * variance.max()
     scale = torch.where(varies, variance, torch.inf).rsqrt()
-    weight = inverse @ (target_gram @ (hat.T @ directions * scale))
-    return features.T @ weight if len(features) < features.shape[1] else weight
+    loadings = target_gram @ (hat.T @ directions * scale)
+    if is_wide:
+        return features.T @ torch.cholesky_solve(loadings, factor)
+    return torch.cholesky_solve(features.T @ loadings, factor)
 
 
 @torch.no_grad()

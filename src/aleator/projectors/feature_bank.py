@@ -106,10 +106,16 @@ class FeatureBank(DrawnModule):
         Tensor of shape (n, n_features)
             The standardized features of the sample.
         """
-        features = torch.cat([self.raw(piece) for piece in sample.split(_ROWS_PER_PIECE)])
+        # This is the largest array of a fit, so that there is only one of its size.
+        raw = self.raw(sample[:_ROWS_PER_PIECE])
+        features = raw.new_empty(len(sample), raw.shape[1])
+        for start in range(0, len(sample), _ROWS_PER_PIECE):
+            raw = self.raw(sample[start : start + _ROWS_PER_PIECE]) if start else raw
+            features[start : start + len(raw)] = raw
         self.mean = features.mean(0)
         features -= self.mean
-        self.scale = scale_of(features.square().mean(0).sqrt(), self.mean)
+        deviation = torch.linalg.vector_norm(features, dim=0) / len(features) ** 0.5
+        self.scale = scale_of(deviation, self.mean)
         features /= self.scale
         return features
 
