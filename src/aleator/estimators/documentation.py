@@ -11,10 +11,10 @@ _PARAGRAPHS = {
 embedding_dim : int or None, default=?
     Width of the embedding. For "random-features", None is 1024 for tables, 4096 for images, 512
     for all others and the largest of them for several parts, but not more than the largest power
-    of two that is at most half of the number of samples, and at least 512. For networks, None is
-    256 for tables, texts, graphs and several parts, 2048 for images, the flattened width of the CNN
-    for series (at most 1024 for long series, whose CNN is pooled), 64 for a TCN and 128 for a
-    transformer.
+    of two that is at most half of the number of samples from which features are drawn (few, if
+    samples are large), and at least 512. For networks, None is 256 for tables, texts, graphs and
+    several parts, 2048 for images, the flattened width of the CNN for series (at most 1024 for long
+    series, whose CNN is pooled), 64 for a TCN and 128 for a transformer.
 encoder : str, torch.nn.Module or callable, default=?
     A name, a module (copied; it keeps its own width), or a factory called with
     (input_shape, embedding_dim) and, if it has a parameter `sample`, with up to 4096 samples of the

@@ -16,7 +16,7 @@ from aleator.projectors.feature_bank import Family, FeatureBank, draw_families, 
 _HIDDEN = 1024
 # Sets of fewer samples get no more features.
 _SMALL_SET, _FEATURES_OF_SMALL_SETS = 2048, 4096
-# An embedding has no more dimensions than one for so many samples, unless they are asked for.
+# An embedding has at most one dimension for so many samples, unless more are asked for.
 _SAMPLES_PER_DIMENSION, _DIM_OF_SMALL_SETS = 2, 512
 _PENALTY = 0.1
 _SAMPLES_PER_COMPONENT = 4
