@@ -101,7 +101,7 @@ def defaults_table():
         cells = [
             f"{cpu['seconds_total']:.3g} s" if cpu else "–",
             f"{cpu['peak_memory_bytes'] / 1e9:.1f} GB" if cpu else "–",
-            f"{cpu['seconds_transform']:.2g} s" if cpu else "–",
+            f"{cpu['seconds_transform']:.3g} s" if cpu else "–",
             f"{gpu['seconds_total']:.1f} s" if gpu else "–",
             f"{gpu['seconds_transform']:.1f} s" if gpu else "–",
         ]
