@@ -1,10 +1,12 @@
 """Exact solutions of linear problems."""
 
 import numpy as np
+import pytest
 import torch
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 
+from aleator.projectors import closed_form
 from aleator.projectors.closed_form import reduced_rank_regression, ridge_regression
 from tests.projectors.families import generator
 
@@ -18,7 +20,9 @@ def correlated(n_samples=80, n_features=30, n_targets=20):
     return features - features.mean(0), targets - targets.mean(0)
 
 
-def test_an_embedding_is_that_of_scikit_learn():
+@pytest.mark.parametrize("rows_per_piece", [1024, 7])
+def test_an_embedding_is_that_of_scikit_learn(rows_per_piece, monkeypatch):
+    monkeypatch.setattr(closed_form, "_ROWS_PER_PIECE", rows_per_piece)
     for n_features in (30, 300):  # fewer and more than samples
         features, targets = correlated(n_features=n_features)
         penalty = 0.3 * features.square().sum(1).mean().item()

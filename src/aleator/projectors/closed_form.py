@@ -49,7 +49,7 @@ def reduced_rank_regression(
     >>> (found.abs() / found.abs().max()).round().flatten().tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    absolute = penalty * torch.linalg.vector_norm(features).square() / len(features) + _TINY
+    absolute = penalty * torch.linalg.vector_norm(features, dim=1).square().mean() + _TINY
     is_wide = len(features) < features.shape[1]  # then a smaller system has the same solution
     # Matrices of n × n values are large where n is, so that few of them exist at a time.
     factor = _cholesky(features @ features.T if is_wide else features.T @ features, absolute)
